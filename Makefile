@@ -1,0 +1,101 @@
+# What a person and CI run. `make` alone prints the list. Environments are in .venvs; a stamp file marks each finished
+# step, so that a second run goes straight to the tests.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+PYTHON ?= $(firstword $(shell command -v python3.11 || command -v python3) python3)
+PYTEST_ARGS ?= -q -n auto
+VENVS := .venvs
+NEWEST := $(VENVS)/newest/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+# Cargo and maturin must see one interpreter, else pyo3 is built anew at each change between them.
+export PYO3_PYTHON := $(CURDIR)/$(NEWEST)/python
+
+PACKAGE := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
+	$(shell find crates python -type f -not -name '*.so' -not -path '*/__pycache__/*')
+
+.PHONY: help
+help: ## print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: demo
+demo: $(VENVS)/demo/.package ## make an environment, install the package and run its demo
+	$(VENVS)/demo/bin/remit demo
+
+.PHONY: test
+test: system test-rust lint test-pins test-newest ## everything CI runs: lints and tests, on both version sets
+
+.PHONY: test-rust
+test-rust: $(VENVS)/newest/.host ## the Rust tests
+	if cargo nextest --version >/dev/null 2>&1; then \
+		cargo nextest run --locked --workspace --no-tests=pass && cargo test --locked --workspace --doc; \
+	else \
+		cargo test --locked --workspace; \
+	fi
+
+.PHONY: test-pins
+test-pins: $(VENVS)/pins/.wheel ## the Python tests on the oldest supported LangGraph
+	$(VENVS)/pins/bin/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: test-newest
+test-newest: $(VENVS)/newest/.wheel ## the Python tests on the newest supported LangGraph
+	$(NEWEST)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: $(VENVS)/newest/.tools $(VENVS)/newest/.wheel ## formatting, lints, types, and the stubs against the binary
+	cargo fmt --all -- --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(NEWEST)/ruff check .
+	$(NEWEST)/ruff format --check .
+	$(NEWEST)/mypy --strict
+	$(NEWEST)/pyright --pythonpath $(NEWEST)/python
+	# From another directory, so that the installed module is compared and not the source tree.
+	cd $(VENVS) && newest/bin/python -m mypy.stubtest remit._core
+
+.PHONY: bench
+bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock against wrapped
+	$(NEWEST)/python tests/private_postgres.py $(NEWEST)/python benchmarks/python/protocol.py
+
+.PHONY: wheel
+wheel: dist/.built ## build the wheel into dist/
+
+.PHONY: clean
+clean: ## remove the environments, the wheel and all build output
+	rm -rf $(VENVS) dist target .pytest_cache .hypothesis .mypy_cache .ruff_cache
+
+.PHONY: system
+system:
+	@PYTHON=$(PYTHON) .ci/system
+
+# The demo is installed as a user would: pip builds the package itself.
+$(VENVS)/demo/.package: $(PACKAGE) requirements/newest.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python $(PIP_INSTALL) --constraint requirements/newest.txt '.[cli,sqlite]'
+	touch $@
+
+$(VENVS)/%/.host: requirements/%.txt requirements/test.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python $(PIP_INSTALL) -r requirements/$*.txt -r requirements/test.txt
+	touch $@
+
+$(VENVS)/newest/.tools: requirements/tools.txt $(VENVS)/newest/.host
+	$(@D)/bin/python $(PIP_INSTALL) -r $<
+	touch $@
+
+# One wheel for every environment: what is tested is what ships.
+dist/.built: $(PACKAGE) $(VENVS)/newest/.tools
+	rm -rf dist
+	$(NEWEST)/maturin build --quiet --release --locked --interpreter $(NEWEST)/python --out dist
+	touch $@
+
+$(VENVS)/%/.wheel: dist/.built $(VENVS)/%/.host
+	$(@D)/bin/python $(PIP_INSTALL) --force-reinstall --no-deps dist/*.whl
+	$(@D)/bin/python -m pip check
+	touch $@
+
+# Make must not delete the stamps as intermediate files.
+.SECONDARY:

@@ -1,0 +1,101 @@
+//! How an answer is stored beside the question it answers.
+//!
+//! LangGraph records a task's answers as one list, without saying which question is open. Two states then look
+//! alike: "answer 1 was given and the node failed" and "question 2 is open and a retry failed before question 1".
+//! REMIT keeps them apart by construction: the list in a task's own row holds the answers to the *earlier*
+//! questions only, so its length names the open question; the answer to the open question, as long as the node
+//! has not got past it, lies in a row of its own, the *waiting* row of that question (`ids`).
+//! Source: DESIGN 5, fact 4 and fact 18; the drafts' notes, points 1 to 4.
+
+/// What a batch of writes says about its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Batch {
+    /// The task asked a question.
+    Parked,
+    /// The task failed, and no error handler takes over.
+    Failed,
+    /// Anything else: it finished, or an error handler takes over.
+    Other,
+}
+
+/// How to store a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Storage {
+    /// The task's own row: how many of the batch's answers it keeps. `None`: the row is not written.
+    pub keep: Option<usize>,
+    /// The task's own row gets the list that was loaded, not the batch's (a shorter one must not replace it).
+    pub restore: bool,
+    /// The batch's last answer goes to the waiting row of this question.
+    pub waits_for: Option<usize>,
+    /// An empty waiting row is written for this question, to say that its state is known.
+    pub marks: Option<usize>,
+    /// Ordinary writes are left out: a failed task has no output.
+    pub drops_output: bool,
+}
+
+/// How a batch of a task is stored. `given`: the length of the list of answers in the batch, if it has one;
+/// `recorded`: the length of the list that was loaded; `waiting`: does the open question have a waiting row.
+pub fn store(batch: Batch, given: Option<usize>, recorded: usize, waiting: bool) -> Storage {
+    match batch {
+        Batch::Parked => Storage {
+            keep: match given {
+                Some(n) => Some(n),
+                // the question is the first one again: an older list must not stand beside it
+                None if recorded > 0 => Some(0),
+                None => None,
+            },
+            restore: false,
+            waits_for: None,
+            marks: None,
+            drops_output: false,
+        },
+        Batch::Failed => match given {
+            Some(n) if n > recorded => Storage {
+                keep: Some(n - 1),
+                restore: false,
+                waits_for: Some(n - 1),
+                marks: None,
+                drops_output: true,
+            },
+            Some(_) => Storage {
+                keep: Some(recorded),
+                restore: true,
+                waits_for: None,
+                marks: mark(recorded, waiting),
+                drops_output: true,
+            },
+            None => Storage {
+                keep: None,
+                restore: false,
+                waits_for: None,
+                marks: mark(recorded, waiting),
+                drops_output: true,
+            },
+        },
+        Batch::Other => Storage {
+            keep: given,
+            restore: false,
+            waits_for: None,
+            marks: None,
+            drops_output: false,
+        },
+    }
+}
+
+fn mark(recorded: usize, waiting: bool) -> Option<usize> {
+    if waiting {
+        None
+    } else {
+        Some(recorded)
+    }
+}
+
+/// The question that is open, if it is known: the list's length, when REMIT stored the batch that could blur it
+/// (`marked`: the task has a waiting row), or when the task never failed.
+pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) -> Option<usize> {
+    if parked && (marked || !failed) {
+        Some(recorded)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,36 @@
+//! The decisions of REMIT.
+//!
+//! Every function here is pure and total: facts go in as integers, small enums and slices, a verdict comes
+//! out; refusal is a value. No I/O, no clock, no randomness: `no_std` makes the first two a compile error.
+//!
+//! | module | decides | contract |
+//! |---|---|---|
+//! | [`view`] | what a load may show of the recorded answers | FD, CO |
+//! | [`outputs`] | what a load may show of the recorded outputs | PC, FD |
+//! | [`answers`] | how an answer is stored beside its question | FD, live |
+//! | [`branch`] | the ordinal of a fork | FD, FI |
+//! | [`commit`] | whether a checkpoint may extend the durable prefix | PC, CV |
+//! | [`ledger`] | whether something happens for the first time | EO |
+//! | [`recovery`] | which tasks run again | RD |
+//! | [`sequencer`] | which operation of a plane may land now | RD |
+//! | [`stray`] | whether a resume is one | CO, live |
+//! | [`ids`] | the grammar of the row ids that REMIT stores | |
+//! | [`refusal`] | the one table of errors | |
+//!
+//! The first five of the verified drafts (branch, commit, ledger, recovery, view) carry their specification
+//! as attributes that only the verifier sees.
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+pub mod answers;
+pub mod branch;
+pub mod commit;
+pub mod ids;
+pub mod ledger;
+pub mod outputs;
+pub mod recovery;
+pub mod refusal;
+pub mod sequencer;
+pub mod stray;
+pub mod view;

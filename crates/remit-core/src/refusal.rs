@@ -1,0 +1,163 @@
+//! The one table of errors: a stable code, the class that is raised, the message, the hint.
+//! The veneer fills in the fields; `docs/reference/errors.md` and the tests are compared with this table.
+
+/// The class that is raised. All derive from `RemitError`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// The base: a wrong use of REMIT itself.
+    Error,
+    /// A resume that answers nothing.
+    StrayResume,
+    /// A state that its schema refuses.
+    Validity,
+    /// An operation out of its plane's order.
+    Order,
+    /// A step that is durable already.
+    Prefix,
+}
+
+/// One row of the table. `{name}` in the texts is a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Stable across releases.
+    pub code: &'static str,
+    /// The class that is raised.
+    pub class: Class,
+    /// What happened.
+    pub message: &'static str,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// All refusals.
+pub const TABLE: &[Entry] = &[
+    Entry {
+        code: "not-a-saver",
+        class: Class::Error,
+        message: "RemitSaver wraps a checkpointer instance, not {given}",
+        hint: "pass an instance of a BaseCheckpointSaver subclass: RemitSaver(SqliteSaver(conn))",
+    },
+    Entry {
+        code: "already-wrapped",
+        class: Class::Error,
+        message: "this checkpointer is a RemitSaver already",
+        hint: "wrap the inner saver once",
+    },
+    Entry {
+        code: "bad-option",
+        class: Class::Error,
+        message: "an option of RemitSaver is wrong: {detail}",
+        hint: "see RemitConfig for the options and their types",
+    },
+    Entry {
+        code: "bad-fork",
+        class: Class::Error,
+        message: "remit_fork must be True, False or a non-empty string, not {given}",
+        hint: "pass configurable={{\"remit_fork\": True}} for a fresh branch, or a string that names it",
+    },
+    Entry {
+        code: "stray-no-thread",
+        class: Class::StrayResume,
+        message: "a resume was sent to thread {thread}, which has no checkpoint; nothing was run",
+        hint: "start the thread with an input first, or check the thread_id",
+    },
+    Entry {
+        code: "stray-no-checkpoint",
+        class: Class::StrayResume,
+        message: "thread {thread} has no checkpoint {checkpoint}; nothing was run",
+        hint: "take the checkpoint_id from get_state or get_state_history, or leave it out to address the head",
+    },
+    Entry {
+        code: "stray-not-waiting",
+        class: Class::StrayResume,
+        message: "a resume was sent to thread {thread}, which is not waiting for an answer; the answer was discarded",
+        hint: "the question was answered already; to answer it differently, fork: address its checkpoint_id",
+    },
+    Entry {
+        code: "stray-unknown-interrupt",
+        class: Class::StrayResume,
+        message: "no interrupt named in the resume is open on thread {thread} (named: {named}; open: {open}); nothing was run",
+        hint: "take the ids from get_state(config).interrupts",
+    },
+    Entry {
+        code: "stray-some-unknown",
+        class: Class::StrayResume,
+        message: "some interrupts named in the resume are not open on thread {thread} (not open: {named}; open: {open}); their answers were discarded",
+        hint: "take the ids from get_state(config).interrupts",
+    },
+    Entry {
+        code: "stray-empty-map",
+        class: Class::StrayResume,
+        message: "the resume is an empty map, which LangGraph takes for answers by interrupt id, and it names none (open on thread {thread}: {open}); nothing was run",
+        hint: "to answer with an empty dict, name the interrupt: Command(resume={{interrupt_id: {{}}}})",
+    },
+    Entry {
+        code: "stray-unnamed",
+        class: Class::StrayResume,
+        message: "a bare answer was sent to thread {thread}, which accepts answers by interrupt id only (open: {open}); nothing was run",
+        hint: "answer by name: Command(resume={{interrupt_id: value}})",
+    },
+    Entry {
+        code: "invalid-state",
+        class: Class::Validity,
+        message: "an invalid state was refused, nothing of it was stored: {detail}",
+        hint: "fix the node and go on with invoke(None, config): the thread holds the last valid state",
+    },
+    Entry {
+        code: "validator-failed",
+        class: Class::Validity,
+        message: "the validator itself failed, nothing was stored: {detail}",
+        hint: "a validator refuses by raising ValueError, TypeError or AssertionError and must accept any channel values that may occur",
+    },
+    Entry {
+        code: "refused-before",
+        class: Class::Validity,
+        message: "an earlier write of this run was refused, so nothing more of the run is stored: {detail}",
+        hint: "fix the node and go on with invoke(None, config)",
+    },
+    Entry {
+        code: "out-of-lineage",
+        class: Class::Order,
+        message: "checkpoint {checkpoint} of thread {thread} names {parent} as its parent, but the run stands at {frontier}; it was not stored",
+        hint: "another run moved the thread on: read the state again and repeat the call",
+    },
+    Entry {
+        code: "durable-step",
+        class: Class::Prefix,
+        message: "checkpoint {checkpoint} of thread {thread} is durable already, at step {step} of its run; it was not stored again",
+        hint: "a finished step is never run again: go on with invoke(None, config)",
+    },
+    Entry {
+        code: "tables-newer",
+        class: Class::Error,
+        message: "the tables of REMIT in this database have version {found}; this release knows {known}",
+        hint: "upgrade langgraph-checkpoint-remit in every process that uses the database",
+    },
+    Entry {
+        code: "tables-denied",
+        class: Class::Error,
+        message: "REMIT could not create its tables: {detail}",
+        hint: "let an administrator run this once:\n{sql}",
+    },
+];
+
+/// The entry of a code.
+pub fn entry(code: &str) -> Option<&'static Entry> {
+    TABLE.iter().find(|e| e.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique() {
+        for (i, a) in TABLE.iter().enumerate() {
+            assert!(
+                TABLE.iter().skip(i + 1).all(|b| a.code != b.code),
+                "{}",
+                a.code
+            );
+        }
+    }
+}

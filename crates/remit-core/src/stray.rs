@@ -1,0 +1,97 @@
+//! Whether a resume answers anything. Source: DESIGN 10 and 16.
+
+/// What is known of the thread that a resume addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Thread {
+    /// It has no checkpoint.
+    Absent,
+    /// The addressed checkpoint does not exist, though the call names one.
+    NoSuchCheckpoint,
+    /// Nothing is left to run.
+    Finished,
+    /// A question is open.
+    Parked,
+    /// Something is left to run, and no question is open: a static breakpoint, a failed or killed run.
+    Unfinished,
+    /// It cannot be told (a graph that is not built by StateGraph or the functional API).
+    Unknown,
+}
+
+/// The answer that a resume carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// Without a name: for whoever asks.
+    Bare,
+    /// By interrupt id: how many ids, and how many of them are open.
+    Named {
+        /// Ids in the map.
+        names: usize,
+        /// Ids in the map that are open.
+        open: usize,
+    },
+}
+
+/// What is wrong with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The thread does not exist.
+    NoThread,
+    /// The addressed checkpoint does not exist.
+    NoSuchCheckpoint,
+    /// The thread waits for nothing.
+    NotWaiting,
+    /// No id in the map is open.
+    UnknownInterrupt,
+    /// Some ids in the map are not open.
+    SomeUnknown,
+    /// The map is empty.
+    EmptyMap,
+    /// Bare answers are not accepted here.
+    Unnamed,
+}
+
+/// What the user wants done with strays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// Report and go on, where going on fires nothing.
+    Warn,
+    /// Raise.
+    Raise,
+    /// Say nothing.
+    Ignore,
+}
+
+/// The verdict on a resume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It answers something.
+    Accept,
+    /// It is reported; the run that follows fires nothing, or only what the rest of the answer allows.
+    Report(Reason),
+    /// It is refused before anything runs.
+    Refuse(Reason),
+}
+
+/// Judges a resume. A stray that could not run anything is reported; one that would run something (start the
+/// graph, or run a parked node up to its question again) is refused: a stray fires nothing.
+pub fn judge(thread: Thread, answer: Answer, named_only: bool, policy: Policy) -> Verdict {
+    let (reason, inert) = match (thread, answer) {
+        (Thread::NoSuchCheckpoint, _) => return Verdict::Refuse(Reason::NoSuchCheckpoint),
+        // LangGraph would start the graph
+        (Thread::Absent, _) => (Reason::NoThread, false),
+        (Thread::Parked | Thread::Unfinished | Thread::Unknown, Answer::Bare) if named_only => {
+            return Verdict::Refuse(Reason::Unnamed);
+        }
+        (Thread::Finished, _) => (Reason::NotWaiting, true),
+        (_, Answer::Bare) => return Verdict::Accept,
+        (_, Answer::Named { names: 0, .. }) => (Reason::EmptyMap, false),
+        (_, Answer::Named { open: 0, .. }) => (Reason::UnknownInterrupt, false),
+        (_, Answer::Named { names, open }) if open < names => (Reason::SomeUnknown, true),
+        (_, Answer::Named { .. }) => return Verdict::Accept,
+    };
+    match policy {
+        Policy::Ignore => Verdict::Accept,
+        Policy::Warn if inert => Verdict::Report(reason),
+        Policy::Warn | Policy::Raise => Verdict::Refuse(reason),
+    }
+}

@@ -1,0 +1,47 @@
+//! `remit_core::answers`.
+use pyo3::prelude::*;
+use remit_core::answers as core;
+
+/// What a batch of writes says about its task.
+#[pyclass(
+    module = "remit._core",
+    eq,
+    frozen,
+    hash,
+    from_py_object,
+    rename_all = "SCREAMING_SNAKE_CASE"
+)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Batch {
+    /// The task asked a question.
+    Parked,
+    /// The task failed, and no error handler takes over.
+    Failed,
+    /// Anything else.
+    Other,
+}
+
+/// How to store a batch: (answers kept in the task's row or None, store the loaded list instead,
+/// question whose waiting row gets the last answer or None, question whose waiting row is marked empty or None,
+/// leave out ordinary writes).
+#[pyfunction]
+pub fn store(
+    batch: Batch,
+    given: Option<usize>,
+    recorded: usize,
+    waiting: bool,
+) -> (Option<usize>, bool, Option<usize>, Option<usize>, bool) {
+    let batch = match batch {
+        Batch::Parked => core::Batch::Parked,
+        Batch::Failed => core::Batch::Failed,
+        Batch::Other => core::Batch::Other,
+    };
+    let s = core::store(batch, given, recorded, waiting);
+    (s.keep, s.restore, s.waits_for, s.marks, s.drops_output)
+}
+
+/// The question that a task has open, if it is known.
+#[pyfunction]
+pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) -> Option<usize> {
+    core::open_question(parked, failed, marked, recorded)
+}

@@ -1,0 +1,23 @@
+//! `remit_core::ids`.
+use pyo3::prelude::*;
+use remit_core::ids as core;
+
+/// Takes a row id apart: (task id, branch or None, question it waits for or None).
+#[pyfunction]
+pub fn parse_row(id: &str) -> (String, Option<String>, Option<usize>) {
+    let row = core::parse(id);
+    (row.task, row.branch, row.waits_for)
+}
+
+/// Puts a row id together.
+#[pyfunction]
+#[pyo3(signature = (task, branch=None, waits_for=None))]
+pub fn row_id(task: &str, branch: Option<&str>, waits_for: Option<usize>) -> String {
+    core::format(task, branch, waits_for)
+}
+
+/// The name of a branch.
+#[pyfunction]
+pub fn branch_name(checkpoint: &str, ordinal: usize) -> String {
+    core::branch(checkpoint, ordinal)
+}

@@ -1,0 +1,47 @@
+//! The extension module `remit._core`: values in, verdicts out. One file per core module.
+mod answers;
+mod branch;
+mod commit;
+mod errors;
+mod ids;
+mod ledger;
+mod outputs;
+mod recovery;
+mod sequencer;
+mod stray;
+mod view;
+
+/// The decisions of REMIT.
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::answers::{open_question, store, Batch};
+    #[pymodule_export]
+    use crate::branch::fork;
+    #[pymodule_export]
+    use crate::commit::Prefix;
+    #[pymodule_export]
+    use crate::errors::{errors, refuse};
+    #[pymodule_export]
+    use crate::ids::{branch_name, parse_row, row_id};
+    #[pymodule_export]
+    use crate::ledger::Ledger;
+    #[pymodule_export]
+    use crate::outputs::shows_output;
+    #[pymodule_export]
+    use crate::recovery::unfinished;
+    #[pymodule_export]
+    use crate::sequencer::{Kind, Sequencer};
+    #[pymodule_export]
+    use crate::stray::{judge, Policy, Thread, Verdict};
+    #[pymodule_export]
+    use crate::view::{is_reached, view, Class, Intent, Show};
+
+    #[pymodule_init]
+    fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::errors::register(m)
+    }
+}

@@ -1,0 +1,55 @@
+"""The store in a PostgreSQL database: the connection, pool or pipeline is the inner saver's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from .base import VERSION, Store
+
+
+class PostgresStore(Store):
+    """For `PostgresSaver` and `AsyncPostgresSaver`."""
+
+    # one statement, under a lock of its own: CREATE TABLE IF NOT EXISTS is not safe between racing sessions
+    schema = (
+        "DO $$ BEGIN"
+        " PERFORM pg_advisory_xact_lock(hashtext('remit_schema'));"
+        " CREATE TABLE IF NOT EXISTS remit_schema (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL);"
+        f" INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING;"
+        " CREATE TABLE IF NOT EXISTS remit_forks (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL,"
+        " checkpoint_id TEXT NOT NULL, ordinal INTEGER NOT NULL, token TEXT,"
+        " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, ordinal),"
+        " UNIQUE (thread_id, checkpoint_ns, checkpoint_id, token));"
+        " END $$",
+    )
+    select_version = "SELECT version FROM remit_schema WHERE id = 1"
+    select_forks = (
+        "SELECT token FROM remit_forks WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s"
+        " ORDER BY ordinal"
+    )
+    insert_fork = (
+        "INSERT INTO remit_forks (thread_id, checkpoint_ns, checkpoint_id, ordinal, token) VALUES (%s, %s, %s, %s, %s)"
+        " ON CONFLICT DO NOTHING RETURNING ordinal"
+    )
+    delete_thread = "DELETE FROM remit_forks WHERE thread_id = %s"
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def is_missing(self, error: BaseException) -> bool:
+        return isinstance(error, psycopg.errors.UndefinedTable)
+
+    def is_denied(self, error: BaseException) -> bool:
+        return isinstance(error, psycopg.errors.InsufficientPrivilege)
+
+    def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._inner._cursor() as cursor:
+            cursor.execute(statement, parameters or None)
+            return [tuple(row.values()) for row in cursor.fetchall()] if cursor.description else []
+
+    async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        async with self._inner._cursor() as cursor:
+            await cursor.execute(statement, parameters or None)
+            return [tuple(row.values()) for row in await cursor.fetchall()] if cursor.description else []

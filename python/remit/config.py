@@ -1,0 +1,50 @@
+"""The options of `RemitSaver`, as one model. Keyword arguments of `RemitSaver` are its fields."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ._core import refuse
+
+
+class RemitConfig(BaseModel):
+    """What `RemitSaver` does where there is a choice.
+
+    Attributes:
+        validator: what a state must satisfy to be stored: a pydantic model, a `TypedDict` or dataclass, a
+            pydantic `TypeAdapter`, or a callable that takes a dict of channel values and raises `ValueError`,
+            `TypeError` or `AssertionError`. A dict maps namespaces to validators: `""` is the root, `"child"`
+            the subgraph in node `child`, `"child|grandchild"` the one inside it. Alone, it is the root's.
+        fork_on_explicit_checkpoint: a resume that addresses a checkpoint which the thread has moved past is a
+            fork: it is served its own answer, on a branch of its own. With `False` only `remit_fork` forks.
+        require_named_answers: refuse answers that do not name their interrupt.
+        on_stray: what becomes of a resume that answers nothing and would run nothing. One that would run
+            something is refused in any case but `"ignore"`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    validator: Any = None
+    fork_on_explicit_checkpoint: bool = True
+    require_named_answers: bool = False
+    on_stray: Literal["warn", "raise", "ignore"] = "warn"
+
+    @classmethod
+    def make(cls, config: RemitConfig | None, options: dict[str, Any]) -> RemitConfig:
+        """One configuration from a model and keyword arguments, which win.
+
+        Raises:
+            RemitError: an unknown option, or a wrong type.
+        """
+        if config is not None and not isinstance(config, RemitConfig):
+            raise refuse("bad-option", detail=f"config must be a RemitConfig, not {type(config).__name__}")
+        if config is not None and not options:
+            return config
+        given = {name: getattr(config, name) for name in config.model_fields_set} if config is not None else {}
+        try:
+            return cls(**{**given, **options})
+        except ValidationError as e:
+            detail = "; ".join(f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in e.errors(include_url=False))
+            raise refuse("bad-option", detail=detail) from e

@@ -1,0 +1,129 @@
+"""Two drivers for one protocol text.
+
+A protocol is a generator of steps; a step names what is to be done, the driver does it, blocking or awaiting, and
+sends the result back in, or throws what was raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+from .sequencing import Operation
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """Call a method of the inner saver: `name`, or `aname`."""
+
+    name: str
+    args: tuple[Any, ...]
+
+
+class Collect(NamedTuple):
+    """List checkpoints of the inner saver, eagerly: a paused iterator would hold its lock. Stops after the first
+    that `wanted` accepts, and returns it, or None."""
+
+    config: Any
+    kwargs: dict[str, Any]
+    wanted: Callable[[Any], bool]
+
+
+class Query(NamedTuple):
+    """Run one statement of a claim store: rows, as tuples."""
+
+    store: Any
+    statement: str
+    parameters: tuple[Any, ...]
+
+
+class Await(NamedTuple):
+    """Wait until an operation may land."""
+
+    operation: Operation
+
+
+Step = Ask | Collect | Query | Await
+Steps = Generator[Step, Any, T]
+
+
+def drive(inner: Any, steps: Steps[T]) -> T:
+    """Drives a protocol, blocking."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                result = _do(inner, step)
+            except BaseException as e:
+                step = steps.throw(e)
+            else:
+                step = steps.send(result)
+    except StopIteration as e:
+        value: T = e.value
+        return value
+
+
+async def adrive(inner: Any, steps: Steps[T]) -> T:
+    """Drives a protocol, awaiting."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                result = await _ado(inner, step)
+            except BaseException as e:
+                step = steps.throw(e)
+            else:
+                step = steps.send(result)
+    except StopIteration as e:
+        value: T = e.value
+        return value
+
+
+def _do(inner: Any, step: Step) -> Any:
+    if type(step) is Ask:
+        return getattr(inner, step.name)(*step.args)
+    if type(step) is Await:
+        woken: SimpleQueue[None] = SimpleQueue()
+        step.operation.wake(lambda: woken.put(None))
+        while not step.operation.is_ready():
+            woken.get()
+        return None
+    if type(step) is Collect:
+        found = None
+        for item in inner.list(step.config, **step.kwargs):
+            if step.wanted(item):
+                found = item
+                break
+        return found
+    assert type(step) is Query
+    return step.store.execute(step.statement, step.parameters)
+
+
+async def _ado(inner: Any, step: Step) -> Any:
+    if type(step) is Ask:
+        return await getattr(inner, "a" + step.name)(*step.args)
+    if type(step) is Await:
+        loop = asyncio.get_running_loop()
+        woken = asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(woken.set)
+
+        step.operation.wake(wake)
+        while not step.operation.is_ready():
+            await woken.wait()
+            woken.clear()
+        return None
+    if type(step) is Collect:
+        found = None
+        async for item in inner.alist(step.config, **step.kwargs):
+            if step.wanted(item):
+                found = item
+                break
+        return found
+    assert type(step) is Query
+    return await step.store.aexecute(step.statement, step.parameters)

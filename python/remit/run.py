@@ -1,0 +1,71 @@
+"""One execution of a plane (thread and namespace), from its read to its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._core import Intent, Ledger, Prefix
+from .rows import Task
+
+
+class Run:
+    """What is known of an execution. Its writes find it through the token that the read put into their config.
+
+    Attributes:
+        thread, namespace, checkpoint: where it reads; `checkpoint` is None for a new thread.
+        intent, answer: what its call wants, see `intent.Wish`.
+        fork: the branch whose rows it reads and writes at `checkpoint`, if it is a fork.
+        lineage: the branch that its checkpoints are of, if any.
+        tasks: the tasks that have rows at `checkpoint`, by id.
+        bound: the question, as (task id, n), that its bare answer is for.
+        values: the channel values at its frontier.
+        below: the ids of the questions that its subgraphs asked.
+        refused: the refusal that poisoned it: nothing more of it is stored.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "admitted",
+        "answer",
+        "below",
+        "bound",
+        "checkpoint",
+        "fork",
+        "intent",
+        "lineage",
+        "loaded",
+        "namespace",
+        "parent",
+        "prefix",
+        "refused",
+        "stray",
+        "tasks",
+        "thread",
+        "values",
+    )
+
+    def __init__(self, thread: str, namespace: str, intent: Intent, answer: tuple[bool, Any] | None) -> None:
+        self.thread = thread
+        self.namespace = namespace
+        self.intent = intent
+        self.answer = answer
+        self.checkpoint: str | None = None
+        self.loaded: Any = None
+        self.parent: Run | None = None
+        self.fork: str | None = None
+        self.lineage: str | None = None
+        self.tasks: dict[str, Task] = {}
+        self.bound: tuple[str, int] | None = None
+        self.values: dict[str, Any] = {}
+        self.below: set[str] = set()
+        self.admitted: Ledger | None = None
+        self.prefix: Prefix | None = None
+        self.refused: Exception | None = None
+        self.stray = False
+
+
+class Token(str):
+    """The name of a run. A plain string to whoever serializes it."""
+
+    __slots__ = ("run",)
+    run: Run

@@ -1,0 +1,247 @@
+"""`RemitSaver`: a checkpointer that wraps another one, with exactly its capabilities."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+from weakref import finalize
+
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from ._core import Kind, refuse
+from .claims import store_for
+from .config import RemitConfig
+from .drivers import adrive, drive
+from .intent import follow_calls
+from .protocol import Protocol, decoded
+
+
+class RemitSaver(BaseCheckpointSaver[Any]):
+    """Wraps a checkpointer, so that resume means resume.
+
+    Args:
+        inner: any `BaseCheckpointSaver` instance, sync or async.
+        config: the options as one model.
+        **options: the same as keyword arguments: the fields of `RemitConfig`.
+
+    Raises:
+        RemitError: `inner` is not a saver instance, or an option is wrong.
+
+    In `configurable`, per call: `remit_fork` (`True`: a fresh branch; a string: the branch of that name),
+    `remit_inspect` (`True`: an execution's read that is to be answered like a look).
+
+    An instance's class has the methods that `type(inner)` overrides, since LangGraph and others find a saver's
+    capabilities by that.
+    """
+
+    inner: BaseCheckpointSaver[Any]
+
+    def __new__(cls, inner: Any = None, *, config: RemitConfig | None = None, **options: Any) -> RemitSaver:
+        if isinstance(inner, RemitSaver):
+            raise refuse("already-wrapped")
+        if not isinstance(inner, BaseCheckpointSaver):
+            given = f"the class {inner.__name__}" if isinstance(inner, type) else f"{type(inner).__name__}"
+            raise refuse("not-a-saver", given=given)
+        return object.__new__(_specialised(cls, type(inner)))
+
+    def __init__(
+        self, inner: BaseCheckpointSaver[Any], *, config: RemitConfig | None = None, **options: Any
+    ) -> None:
+        self.inner = inner
+        self.config = RemitConfig.make(config, options)
+        self._protocol = Protocol(self.config, store_for(inner))
+        self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
+        follow_calls()
+
+    @property
+    def serde(self) -> Any:
+        """The inner saver's serializer."""
+        return self.inner.serde
+
+    @serde.setter
+    def serde(self, value: Any) -> None:
+        self.inner.serde = value
+
+    @property
+    def config_specs(self) -> list[Any]:
+        """The inner saver's configuration fields."""
+        return self.inner.config_specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """The inner saver's version scheme."""
+        return self.inner.get_next_version(current, channel)
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
+        """A clone whose inner saver's serializer accepts more types. Shares everything else."""
+        inner = self.inner.with_allowlist(extra_allowlist)
+        if inner is self.inner:
+            return self
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__, inner=inner)
+        return clone
+
+    def setup(self) -> Any:
+        """Sets up the inner saver and REMIT's own tables. To be awaited if the inner saver's `setup` is."""
+        setup = getattr(self.inner, "setup", None)
+        made = setup() if setup is not None else None
+        if not inspect.isawaitable(made):
+            return drive(self.inner, self._protocol.store.setup())
+
+        async def asetup() -> None:
+            await made
+            await adrive(self.inner, self._protocol.store.setup())
+
+        return asetup()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __repr__(self) -> str:
+        return f"RemitSaver({self.inner!r})"
+
+
+def _get_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
+    return drive(self.inner, self._protocol.get_tuple(config))
+
+
+async def _aget_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
+    return await adrive(self.inner, self._protocol.get_tuple(config))
+
+
+def _list(self: RemitSaver, config: Any, **kwargs: Any) -> Iterator[CheckpointTuple]:
+    for tup in self.inner.list(config, **kwargs):
+        shown = decoded(tup)
+        assert shown is not None
+        yield shown
+
+
+async def _alist(self: RemitSaver, config: Any, **kwargs: Any) -> AsyncIterator[CheckpointTuple]:
+    async for tup in self.inner.alist(config, **kwargs):
+        shown = decoded(tup)
+        assert shown is not None
+        yield shown
+
+
+def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+    operation = self._protocol.arrive(config, Kind.CHECKPOINT)
+    return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
+
+
+def _aput(
+    self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any
+) -> Coroutine[Any, Any, Any]:
+    operation = self._protocol.arrive(config, Kind.CHECKPOINT)
+    steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
+    return _arrived(operation.abandon, adrive(self.inner, steps))
+
+
+def _put_writes(
+    self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+) -> None:
+    operation = self._protocol.arrive(config, Kind.WRITES)
+    path = (task_path,) if self._takes_path else ()
+    drive(self.inner, self._protocol.put_writes(operation, config, writes, task_id, path))
+
+
+def _aput_writes(
+    self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+) -> Coroutine[Any, Any, None]:
+    operation = self._protocol.arrive(config, Kind.WRITES)
+    path = (task_path,) if self._takes_path else ()
+    steps = self._protocol.put_writes(operation, config, writes, task_id, path)
+    return _arrived(operation.abandon, adrive(self.inner, steps))
+
+
+def _arrived(abandon: Callable[[], None], coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+    """An operation arrives when it is called, not when it is first awaited; a coroutine that is dropped before
+    that must not hold up its plane."""
+    finalize(coroutine, abandon).atexit = False
+    return coroutine
+
+
+def _delete_thread(self: RemitSaver, thread_id: str) -> None:
+    drive(self.inner, self._protocol.delete_thread(thread_id))
+
+
+async def _adelete_thread(self: RemitSaver, thread_id: str) -> None:
+    await adrive(self.inner, self._protocol.delete_thread(thread_id))
+
+
+def _get_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
+    return _without_branches(self.inner.get_delta_channel_history(config=config, channels=channels))
+
+
+async def _aget_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
+    return _without_branches(await self.inner.aget_delta_channel_history(config=config, channels=channels))
+
+
+def _without_branches(history: Any) -> Any:
+    """A channel's history is the line's own: rows of forks are not part of it."""
+    return {
+        channel: {**entry, "writes": [w for w in entry["writes"] if "|" not in w[0]]}
+        for channel, entry in history.items()
+    }
+
+
+_OURS: dict[str, Any] = {
+    "get_tuple": _get_tuple,
+    "aget_tuple": _aget_tuple,
+    "list": _list,
+    "alist": _alist,
+    "put": _put,
+    "aput": _aput,
+    "put_writes": _put_writes,
+    "aput_writes": _aput_writes,
+    "delete_thread": _delete_thread,
+    "adelete_thread": _adelete_thread,
+    "get_delta_channel_history": _get_delta_channel_history,
+    "aget_delta_channel_history": _aget_delta_channel_history,
+}
+_PASSED_ON = ("copy_thread", "acopy_thread", "prune", "aprune", "delete_for_runs", "adelete_for_runs")
+_CONTEXT = ("__enter__", "__exit__", "__aenter__", "__aexit__")
+
+
+def _passed_on(name: str) -> Callable[..., Any]:
+    def method(self: RemitSaver, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.inner, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _entered(name: str) -> Callable[..., Any]:
+    """A context manager's method: entering gives the wrapper, not the inner saver."""
+    if name == "__enter__":
+
+        def enter(self: RemitSaver) -> RemitSaver:
+            self.inner.__enter__()  # type: ignore[attr-defined]
+            return self
+
+        return enter
+    if name == "__aenter__":
+
+        async def aenter(self: RemitSaver) -> RemitSaver:
+            await self.inner.__aenter__()  # type: ignore[attr-defined]
+            return self
+
+        return aenter
+    return _passed_on(name)
+
+
+@lru_cache(maxsize=None)
+def _specialised(cls: type[RemitSaver], inner: type[BaseCheckpointSaver[Any]]) -> type[RemitSaver]:
+    """The subclass of `cls` that overrides what `inner` overrides, and nothing else."""
+
+    def overrides(name: str) -> bool:
+        return getattr(inner, name, None) is not getattr(BaseCheckpointSaver, name, None)
+
+    methods = {name: method for name, method in _OURS.items() if overrides(name)}
+    methods |= {name: _passed_on(name) for name in _PASSED_ON if overrides(name)}
+    methods |= {name: _entered(name) for name in _CONTEXT if hasattr(inner, name)}
+    for name, method in methods.items():
+        method.__doc__ = method.__doc__ or getattr(getattr(BaseCheckpointSaver, name, None), "__doc__", None)
+    return type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__, **methods})

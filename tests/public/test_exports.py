@@ -1,0 +1,85 @@
+"""What `import remit` offers: the names, their docstrings, the options, the version."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import remit
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+ROOT = Path(__file__).parents[2]
+
+NAMES = {
+    "RemitConfig",
+    "RemitError",
+    "RemitOrderViolation",
+    "RemitPrefixViolation",
+    "RemitSaver",
+    "RemitStrayResume",
+    "RemitValidityError",
+    "__version__",
+}
+OPTIONS = {
+    "validator": None,
+    "on_stray": "warn",
+    "fork_on_explicit_checkpoint": True,
+    "require_named_answers": False,
+}
+
+
+def test_names() -> None:
+    assert set(remit.__all__) == NAMES
+    assert len(remit.__all__) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - {"__version__"}))
+def test_each_name_has_a_docstring_of_its_own(name: str) -> None:
+    assert vars(getattr(remit, name)).get("__doc__", "").strip()
+
+
+@pytest.mark.parametrize("member", [name for name in vars(remit.RemitSaver) if not name.startswith("_")])
+def test_each_method_has_a_docstring(member: str) -> None:
+    assert inspect.getdoc(getattr(remit.RemitSaver, member))
+
+
+def test_version_is_the_workspaces() -> None:
+    manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    version = re.search(r'^\[workspace\.package\]\n(?:[^\[].*\n)*?version = "([^"]+)"', manifest, re.MULTILINE)
+    assert version is not None
+    assert remit.__version__ == version[1]
+    assert importlib.metadata.version("langgraph-checkpoint-remit") == version[1]
+
+
+def test_options_have_the_documented_defaults() -> None:
+    assert {name: getattr(remit.RemitConfig(), name) for name in remit.RemitConfig.model_fields} == OPTIONS
+
+
+def test_arguments_are_the_config_fields() -> None:
+    saver = remit.RemitSaver(InMemorySaver(), on_stray="raise", require_named_answers=True)
+    assert isinstance(saver, BaseCheckpointSaver)
+
+
+# cross_process_gate comes with the gate: until then it must not be accepted and ignored.
+@pytest.mark.parametrize("option", ["cross_process_gate", "on_strays", "validators"])
+def test_unknown_option_is_an_error(option: str) -> None:
+    options: dict[str, Any] = {option: True}
+    with pytest.raises((remit.RemitError, TypeError), match=option):
+        remit.RemitSaver(InMemorySaver(), **options)
+
+
+@pytest.mark.parametrize("value", ["loud", None, 3])
+def test_wrong_value_is_an_error(value: Any) -> None:
+    with pytest.raises(remit.RemitError, match="on_stray"):
+        remit.RemitSaver(InMemorySaver(), on_stray=value)
+
+
+@pytest.mark.parametrize("inner", [None, InMemorySaver, "saver", object()])
+def test_only_a_saver_instance_is_wrapped(inner: Any) -> None:
+    with pytest.raises(remit.RemitError):
+        remit.RemitSaver(inner)
