@@ -8,6 +8,7 @@ SHELL := bash
 
 PYTHON ?= $(firstword $(shell command -v python3.11 || command -v python3) python3)
 PYTEST_ARGS ?= -q -n auto
+BENCH_ARGS ?=
 VENVS := .venvs
 NEWEST := $(VENVS)/newest/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -53,12 +54,13 @@ lint: $(VENVS)/newest/.tools $(VENVS)/newest/.wheel ## formatting, lints, types,
 	$(NEWEST)/ruff format --check .
 	$(NEWEST)/mypy --strict
 	$(NEWEST)/pyright --pythonpath $(NEWEST)/python
-	# From another directory, so that the installed module is compared and not the source tree.
+	@# From another directory, so that the installed module is compared. Without a stub, stubtest would say "success".
+	test -f python/remit/_core.pyi
 	cd $(VENVS) && newest/bin/python -m mypy.stubtest remit._core
 
 .PHONY: bench
 bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock against wrapped
-	$(NEWEST)/python tests/private_postgres.py $(NEWEST)/python benchmarks/python/protocol.py
+	$(NEWEST)/python benchmarks/python/protocol.py $(BENCH_ARGS)
 
 .PHONY: wheel
 wheel: dist/.built ## build the wheel into dist/

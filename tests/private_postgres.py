@@ -1,12 +1,6 @@
-"""A PostgreSQL server of one's own, for tests and benchmarks.
+"""A PostgreSQL server of the tests' own: started in a temporary directory, stopped and deleted at the end.
 
-As a context manager it gives a libpq URL and stops and deletes the server at the end:
-
-    with private_postgres() as url: ...
-
-As a command it runs another command with that URL in REMIT_TEST_PG:
-
-    python tests/private_postgres.py COMMAND [ARGUMENT...]
+    with private_postgres() as url:  # a libpq URL
 
 Where REMIT_TEST_PG is set already, that server is used and left alone. It must allow CREATE DATABASE.
 """
@@ -18,7 +12,6 @@ import pwd
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -125,16 +118,3 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         server.send_signal(signal.SIGQUIT)
         server.wait(STOP_TIMEOUT_S)
-
-
-def main(command: list[str]) -> int:
-    """Run a command beside a server; its exit status is ours."""
-    if not command:
-        print("usage: private_postgres.py COMMAND [ARGUMENT...]", file=sys.stderr)
-        return 2
-    with private_postgres() as url:
-        return subprocess.run(command, env={**os.environ, "REMIT_TEST_PG": url}, check=False).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -6,12 +6,12 @@ Decisions are the core's; here facts are read from configs and tuples, and verdi
 from __future__ import annotations
 
 import logging
-import uuid
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
 
 from ._core import (
     Intent,
@@ -38,7 +38,7 @@ from .validation import Validators
 
 log = logging.getLogger("remit")
 
-TOKEN = "__remit_run"
+TOKEN = "__pregel_remit_run"
 BRANCH = "remit_branch"
 _EXECUTING = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
@@ -189,12 +189,12 @@ class Protocol:
             asked = task.asked
             if not task.is_below and asked is not None and is_reached(asked, task.recorded):
                 run.bound = (id, asked)
-        token = Token(uuid.uuid4().hex)
+        token = Token(os.urandom(16).hex())
         token.run = run
         shown = CheckpointTuple(
             {**tup.config, "configurable": {**tup.config["configurable"], TOKEN: token}},
             tup.checkpoint,
-            tup.metadata,
+            _without_branch(tup.metadata) if BRANCH in tup.metadata else tup.metadata,
             tup.parent_config,
             loaded.writes,
         )
@@ -254,7 +254,7 @@ class Protocol:
             if run is not None:
                 self._extend(run, checkpoint["id"], conf.get("checkpoint_id"))
                 if run.lineage is not None:
-                    metadata = {**metadata, BRANCH: run.lineage}
+                    metadata = {**metadata, BRANCH: run.lineage}  # a copy: LangGraph streams its own
             if not operation.is_ready():
                 yield Await(operation)
             stored = yield Ask("put", (config, checkpoint, metadata, versions))
@@ -357,9 +357,20 @@ class Protocol:
 
 def decoded(tup: CheckpointTuple | None) -> CheckpointTuple | None:
     """A tuple as LangGraph would have stored it, for whoever looks."""
-    if tup is None or not tup.pending_writes or not any("|" in w[0] for w in tup.pending_writes):
+    if tup is None:
+        return None
+    if BRANCH in tup.metadata:
+        tup = tup._replace(metadata=_without_branch(tup.metadata))
+    if not tup.pending_writes or not any("|" in w[0] for w in tup.pending_writes):
         return tup
     return tup._replace(pending_writes=Rows(tup.pending_writes).load(Intent.INSPECT).writes)
+
+
+def _without_branch(metadata: CheckpointMetadata) -> CheckpointMetadata:
+    """Metadata as LangGraph wrote it. The branch stays in the database, where `list(filter=...)` finds it."""
+    kept: Any = {k: v for k, v in metadata.items() if k != BRANCH}
+    shown: CheckpointMetadata = kept
+    return shown
 
 
 def _head_of(config: Any) -> Any:

@@ -1,7 +1,7 @@
 """README.md's Python blocks run, in the order of the page.
 
 They share one namespace, like the page in one notebook, in a fresh process and an empty directory. Where a block has
-lines with `#> text`, its standard output is exactly those texts. DATABASE_URL names an empty PostgreSQL database.
+lines with `# -> text`, its standard output is exactly those texts. DATABASE_URL names an empty PostgreSQL database.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-EXPECTED_LINE = re.compile(r"#> ?(.*)$", re.MULTILINE)
+EXPECTED_LINE = re.compile(r"# -> ?(.*)$", re.MULTILINE)
 
 # Runs the blocks given on the command line and ends each one's output with a line that no block prints.
 RUNNER = textwrap.dedent("""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.resources
 import inspect
 import re
 from pathlib import Path
@@ -46,6 +47,12 @@ def test_each_name_has_a_docstring_of_its_own(name: str) -> None:
 @pytest.mark.parametrize("member", [name for name in vars(remit.RemitSaver) if not name.startswith("_")])
 def test_each_method_has_a_docstring(member: str) -> None:
     assert inspect.getdoc(getattr(remit.RemitSaver, member))
+
+
+@pytest.mark.parametrize("file", ["py.typed", "_core.pyi"])
+def test_types_ship(file: str) -> None:
+    # `make lint` compares the stub with the binary; stubtest has nothing to say where there is no stub.
+    assert importlib.resources.files(remit).joinpath(file).is_file()
 
 
 def test_version_is_the_workspaces() -> None:

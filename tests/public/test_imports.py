@@ -59,28 +59,34 @@ def test_langgraph_is_not_imported_on_import(module: Path) -> None:
 
 
 def test_import_works_without_langgraph_and_drivers() -> None:
-    # langgraph and langgraph-checkpoint share a directory, so absence is made by refusing the former's modules.
+    # The langgraph distributions share one directory, so absence is made by refusing what langgraph-checkpoint lacks.
     program = """
-import importlib.abc, sys
-DRIVERS = {"aiosqlite", "psycopg", "psycopg_pool"}
+import importlib.abc, importlib.metadata, sys
+
+HERE = {str(file.parent if file.stem == "__init__" else file.with_suffix("")).replace("/", ".")
+        for file in importlib.metadata.files("langgraph-checkpoint")}
+
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        parts = name.split(".")
-        if parts[0] in DRIVERS or (parts[0] == "langgraph" and len(parts) > 1 and parts[1] != "checkpoint"):
+        is_namespace = any(module.startswith(name + ".") for module in HERE)
+        if name.partition(".")[0] == "langgraph" and not is_namespace and name not in HERE:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        if parts[:2] == ["langgraph", "checkpoint"] and parts[2:3] in (["sqlite"], ["postgres"]):
+        if name in ("aiosqlite", "psycopg", "psycopg_pool"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
 sys.meta_path.insert(0, Absent())
+for absent in ("langgraph.types", "langgraph.graph", "langgraph.checkpoint.sqlite", "psycopg"):
+    try:
+        __import__(absent)
+    except ModuleNotFoundError:
+        continue
+    raise AssertionError(f"{absent} was there")
+
 import remit
 from langgraph.checkpoint.memory import InMemorySaver
+
 saver = remit.RemitSaver(InMemorySaver())
 assert saver.get_tuple({"configurable": {"thread_id": "t"}}) is None
-try:
-    import langgraph.types
-except ModuleNotFoundError:
-    pass
-else:
-    raise AssertionError("langgraph was there")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

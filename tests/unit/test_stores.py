@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import private_postgres
 import psycopg
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
@@ -53,10 +52,17 @@ def test_databases_are_separate(new_database: Callable[[], str]) -> None:
 
 
 def test_private_server_ends_with_its_owner_even_when_killed() -> None:
-    program = "import os, sys; print(os.environ['REMIT_TEST_PG'], flush=True); sys.stdin.read()"
+    program = """
+import sys
+from private_postgres import private_postgres
+with private_postgres() as url:
+    print(url, flush=True)
+    sys.stdin.read()
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "REMIT_TEST_PG"}
     with subprocess.Popen(
-        [sys.executable, private_postgres.__file__, sys.executable, "-c", program],
-        env={name: value for name, value in os.environ.items() if name != "REMIT_TEST_PG"},
+        [sys.executable, "-c", program],
+        env={**environment, "PYTHONPATH": str(Path(__file__).parents[1])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -68,7 +74,8 @@ def test_private_server_ends_with_its_owner_even_when_killed() -> None:
 
     home = Path(conninfo_to_dict(url)["host"])
     deadline = time.monotonic() + DEADLINE_S
-    while (home / "data" / "postmaster.pid").exists():  # the server removes it as the last thing it does
+    while home.exists():
         assert time.monotonic() < deadline, "the server outlived its owner"
+        if not (home / "data" / "postmaster.pid").exists():  # the server removes it when it ends
+            shutil.rmtree(home, ignore_errors=True)
         time.sleep(0.02)
-    shutil.rmtree(home)

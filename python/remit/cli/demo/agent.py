@@ -47,7 +47,7 @@ class ScriptedModel(BaseChatModel):
 
 def agent(plane: Plane) -> Observation:
     """The reviewer's decision has a type that does not exist; then it is right."""
-    with plane.saver() as saver, listening() as heard:
+    with plane.saver() as saver, listening() as reports:
         graph = _build(saver, plane)
         asked = attempt(lambda: graph.invoke({"messages": [("user", f"Refund order {ORDER}.")]}, _CONFIG))
         served = [_decide(graph, plane, decision) for decision in ("aprove", "approve")]
@@ -65,7 +65,7 @@ def agent(plane: Plane) -> Observation:
             "the next decision completes the thread": served[1].outcome == "finished",
             "the refund is paid once": ledger == effects_of("approve")[:1],
             "the agent says goodbye": messages[-1].text == GOODBYE,
-            NO_FALSE_ALARM: not heard,
+            NO_FALSE_ALARM: not reports,
         },
     )
 

@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Durability, interrupt
 from pydantic import BaseModel
 
 from remit.cli.demo.model import Delivery
@@ -104,7 +104,7 @@ def effects_of(decision: str) -> list[str]:
 
 
 class RefundApp:
-    """The app, compiled on a saver, for one thread.
+    """The app, compiled on a saver, for one thread (named after the scenario if not given).
 
     Attributes:
         served: what `review` was handed by `interrupt()`, in order.
@@ -112,11 +112,11 @@ class RefundApp:
         intake_is_broken: while true, `intake` passes on the amount as the form had it; the bug of one scenario.
     """
 
-    def __init__(self, saver: Saver, plane: Plane, scenario: str) -> None:
+    def __init__(self, saver: Saver, plane: Plane, scenario: str, thread: str | None = None) -> None:
         self.served: list[str] = []
         self.nodes_run: list[str] = []
         self.intake_is_broken = False
-        self.config: RunnableConfig = {"configurable": {"thread_id": f"refund-{scenario}"}}
+        self.config: RunnableConfig = {"configurable": {"thread_id": thread or f"refund-{scenario}"}}
         self._plane, self._scenario = plane, scenario
         builder = StateGraph(Refund)
         builder.add_node("intake", self._intake)
@@ -163,9 +163,9 @@ class RefundApp:
         """What the ledger holds of this scenario."""
         return self._plane.ledger.read(self._plane.name, self._scenario)
 
-    def start(self) -> str:
+    def start(self, durability: Durability = "async") -> str:
         """Ask for the refund and say what came of it; ends where the person is asked."""
-        return attempt(lambda: self.graph.invoke({"order": ORDER}, self.config))
+        return attempt(lambda: self.graph.invoke({"order": ORDER}, self.config, durability=durability))
 
     def at_head(self) -> RunnableConfig:
         """An address of the checkpoint where the thread stands now."""

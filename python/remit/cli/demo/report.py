@@ -25,7 +25,7 @@ PACKAGES = (
     "langgraph-checkpoint-sqlite",
     "langchain",
 )
-LABEL_WIDTH, CELL_WIDTH = 10, 46
+LABEL_WIDTH, CELL_WIDTH, TEXT_WIDTH = 10, 46, 100
 """Of the plain text, in characters; fixed, so that the output does not depend on who reads it."""
 
 
@@ -91,7 +91,7 @@ def summary(rows: list[Row]) -> str:
 
 def as_text(rows: list[Row]) -> str:
     """Plain ASCII without colour, boxes or trailing blanks."""
-    out = [" ".join(f"{name} {number}" for name, number in versions().items())]
+    out = textwrap.wrap(", ".join(f"{name} {number}" for name, number in versions().items()), TEXT_WIDTH)
     for row in rows:
         out += ["", heading(row)]
         if row.not_run is not None:
