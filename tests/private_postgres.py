@@ -32,6 +32,7 @@ SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "64MB",
 }
+CLUSTER = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
 
 
 @contextmanager
@@ -47,8 +48,13 @@ def private_postgres() -> Iterator[str]:
     try:
         prefix = _as_server_user(home)
         data = home / "data"
-        initdb = [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
-        made = subprocess.run([*prefix, *initdb], cwd=home, capture_output=True, text=True, check=False)
+        made = subprocess.run(
+            [*prefix, programs / "initdb", "-D", data, *CLUSTER],
+            cwd=home,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if made.returncode:
             raise RuntimeError(f"initdb failed:\n{made.stdout}{made.stderr}")
         settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]

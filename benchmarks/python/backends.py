@@ -101,8 +101,11 @@ def private_server() -> Iterator[str]:
 
     The server refuses to run as root: root hands it to the user named by `REMIT_BENCH_PG_USER` (default `postgres`).
     """
+    as_user: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        account = pwd.getpwnam(os.environ.get("REMIT_BENCH_PG_USER", "postgres"))
+        as_user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
     directory = Path(tempfile.mkdtemp(prefix="remit-pg-"))
-    account = pwd.getpwnam(os.environ.get("REMIT_BENCH_PG_USER", "postgres")) if os.geteuid() == 0 else None
 
     def run(program: str, *args: str) -> None:
         done = subprocess.run(
@@ -112,15 +115,15 @@ def private_server() -> Iterator[str]:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            **({} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}),
+            **as_user,
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed:\n{done.stdout}")
 
     data, log = str(directory / "data"), str(directory / "log")
     try:
-        if account is not None:
-            os.chown(directory, account.pw_uid, account.pw_gid)
+        if as_user:
+            os.chown(directory, as_user["user"], as_user["group"])
         run("initdb", "-D", data, "-U", "bench", "-A", "trust", "-E", "UTF8", "--no-locale")
         run("pg_ctl", "-D", data, "-l", log, "-w", "-o", f"-k '{directory}' -c listen_addresses=''", "start")
         try:

@@ -48,10 +48,10 @@ class State(TypedDict, total=False):
 def build(saver: Any) -> Any:
     """The graph: two nodes, the gate, one node."""
 
-    def step(number: int) -> Callable[[State], State]:
-        return lambda _: {"log": [number]}
+    def step(number: int) -> Any:
+        return lambda state: {"log": [number]}
 
-    def gate(_: State) -> State:
+    def gate(state: State) -> State:
         return {"answer": interrupt("go on?")}
 
     builder = StateGraph(State)

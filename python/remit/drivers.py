@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator
+from contextlib import aclosing, closing
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,8 +25,7 @@ class Ask(NamedTuple):
 
 
 class Collect(NamedTuple):
-    """List checkpoints of the inner saver, eagerly: a paused iterator would hold its lock. Stops after the first
-    that `wanted` accepts, and returns it, or None."""
+    """The first checkpoint that the inner saver lists and `wanted` accepts, or None."""
 
     config: Any
     kwargs: dict[str, Any]
@@ -92,12 +92,8 @@ def _do(inner: Any, step: Step) -> Any:
             woken.get()
         return None
     if type(step) is Collect:
-        found = None
-        for item in inner.list(step.config, **step.kwargs):
-            if step.wanted(item):
-                found = item
-                break
-        return found
+        with closing(inner.list(step.config, **step.kwargs)) as items:
+            return next((item for item in items if step.wanted(item)), None)
     assert type(step) is Query
     return step.store.execute(step.statement, step.parameters)
 
@@ -119,11 +115,10 @@ async def _ado(inner: Any, step: Step) -> Any:
             woken.clear()
         return None
     if type(step) is Collect:
-        found = None
-        async for item in inner.alist(step.config, **step.kwargs):
-            if step.wanted(item):
-                found = item
-                break
-        return found
+        async with aclosing(inner.alist(step.config, **step.kwargs)) as items:
+            async for item in items:
+                if step.wanted(item):
+                    return item
+        return None
     assert type(step) is Query
     return await step.store.aexecute(step.statement, step.parameters)

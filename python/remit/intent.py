@@ -81,7 +81,8 @@ def follow_calls() -> None:
     global _hook
     with _hook_lock:
         if _hook is None:
-            _hook = ContextVar("remit_handler", default=_Handler())
+            handler: BaseCallbackHandler = _Handler()
+            _hook = ContextVar("remit_handler", default=handler)
             register_configure_hook(_hook, inheritable=True)
 
 

@@ -19,6 +19,7 @@ from ._core import (
     Ledger,
     Policy,
     Prefix,
+    RemitStrayResume,
     Thread,
     Verdict,
     branch_name,
@@ -31,12 +32,13 @@ from .claims import Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
-from .rows import NULL_TASK, RESUME, Loaded, Rows, store_batch
+from .rows import INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, interrupt_ids, store_batch
 from .run import Run, Token
 from .sequencing import Operation, Planes
 from .validation import Validators
 
 log = logging.getLogger("remit")
+log.addHandler(logging.NullHandler())
 
 TOKEN = "__pregel_remit_run"
 BRANCH = "remit_branch"
@@ -100,7 +102,7 @@ class Protocol:
             tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None)
         loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer)
         if run.answer is not None:
-            self._judge(run, _state_of(tup, loaded), loaded.interrupts)
+            self._judge(run, _state_of(tup, loaded), loaded.interrupts, checkpoint=tup.checkpoint["id"])
         return self._follow(run, tup, loaded)
 
     def _fork(self, run: Run, tup: CheckpointTuple, token: str | None) -> Steps[CheckpointTuple]:
@@ -111,9 +113,10 @@ class Protocol:
         run.intent, run.lineage = Intent.FORK, branch
         if _is_delta(tup):
             return tup  # its history is read from rows by channel: the branch's rows must be where LangGraph's are
+        run.stands_alone = True
         if not fresh:
             where = {"configurable": {"thread_id": run.thread, "checkpoint_ns": run.namespace}}
-            moved = yield Collect(where, {"filter": {BRANCH: branch}, "limit": 1}, lambda _: True)
+            moved = yield Collect(where, {"filter": {BRANCH: branch}}, lambda t: t.metadata.get(BRANCH) == branch)
             if moved is not None:
                 run.intent = Intent.ANSWER if run.answer is not None else Intent.RETRY
                 at: CheckpointTuple = moved
@@ -121,9 +124,7 @@ class Protocol:
         run.fork = branch
         return tup
 
-    def _read_child(
-        self, config: Any, call: Call | None, thread: str, namespace: str
-    ) -> Steps[CheckpointTuple | None]:
+    def _read_child(self, config: Any, call: Call | None, thread: str, namespace: str) -> Steps[CheckpointTuple | None]:
         conf = config["configurable"]
         parent = _parent_run(call, thread, namespace)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
@@ -182,7 +183,9 @@ class Protocol:
         run.checkpoint = tup.checkpoint["id"]
         run.tasks = loaded.tasks
         run.values = tup.checkpoint["channel_values"]
-        run.lineage = run.lineage or tup.metadata.get(BRANCH)
+        if run.lineage is None:
+            metadata: Mapping[str, Any] = tup.metadata
+            run.lineage = metadata.get(BRANCH)
         if run.answer is not None and not run.answer[0] and len(loaded.open) == 1:
             id = loaded.open[0]
             task = loaded.tasks[id]
@@ -204,7 +207,7 @@ class Protocol:
     def _is_superseded(self, config: Any, run: Run) -> Steps[CheckpointTuple | None]:
         """A loop's second read, which asks whether the thread has moved past the checkpoint it addressed. On a
         fork's own branch it has not: siblings that had finished are not run again."""
-        if run.loaded is not None and (run.fork is not None or run.lineage is not None) and run.answer is not None:
+        if run.loaded is not None and run.stands_alone and run.answer is not None:
             loaded: CheckpointTuple = run.loaded
             return loaded
         return decoded((yield Ask("get_tuple", (config,))))
@@ -212,7 +215,8 @@ class Protocol:
     def _judge(self, run: Run, thread: Thread, open: set[str], checkpoint: str | None = None) -> None:
         """Says what is wrong with a resume before anything runs."""
         named, value = run.answer if run.answer is not None else (False, None)
-        names = set(value) if named else set()
+        names: set[str] = set(value or ()) if named else set()
+        run.stray = thread == Thread.FINISHED
         verdict, code = judge(
             thread,
             len(names) if named else None,
@@ -226,15 +230,15 @@ class Protocol:
             code,
             thread=run.thread,
             namespace=run.namespace,
-            checkpoint=checkpoint or run.checkpoint,
+            checkpoint=checkpoint,
             named=", ".join(sorted(names - open)) or "none",
             open=", ".join(sorted(open)) or "none",
         )
-        run.stray = thread == Thread.FINISHED
         log.warning("%s", str(error).splitlines()[0], extra={"remit_code": code, "remit_thread": run.thread})
         if verdict == Verdict.REFUSE:
             raise error
-        warnings.warn(error, stacklevel=2)
+        if isinstance(error, RemitStrayResume):
+            warnings.warn(error, stacklevel=2)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -243,9 +247,7 @@ class Protocol:
         conf = config["configurable"]
         return self.planes.arrive((str(conf["thread_id"]), conf.get("checkpoint_ns") or ""), kind)
 
-    def put(
-        self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any
-    ) -> Steps[Any]:
+    def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
         try:
             conf = config["configurable"]
@@ -255,12 +257,10 @@ class Protocol:
                 self._extend(run, checkpoint["id"], conf.get("checkpoint_id"))
                 if run.lineage is not None:
                     metadata = {**metadata, BRANCH: run.lineage}  # a copy: LangGraph streams its own
+                run.values = checkpoint["channel_values"]
             if not operation.is_ready():
                 yield Await(operation)
-            stored = yield Ask("put", (config, checkpoint, metadata, versions))
-            if run is not None:
-                run.values = checkpoint["channel_values"]
-            return stored
+            return (yield Ask("put", (config, checkpoint, metadata, versions)))
         finally:
             operation.finish()
 
@@ -442,8 +442,6 @@ def _tell_parents(run: Run | None, writes: Sequence[tuple[str, Any]]) -> None:
     """A subgraph's questions are its parents' too, which then know that the answers belong below."""
     if run is None or run.parent is None:
         return
-    from .rows import INTERRUPT, interrupt_ids
-
     ids = {i for channel, value in writes if channel == INTERRUPT for i in interrupt_ids(value)}
     above = run.parent if ids else None
     while above is not None:

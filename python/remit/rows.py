@@ -45,7 +45,17 @@ class Task:
         interrupts: the ids of the questions that are open.
     """
 
-    __slots__ = ("answers", "asked_elsewhere", "failed", "handled", "interrupts", "other", "parked", "question", "waiting")
+    __slots__ = (
+        "answers",
+        "asked_elsewhere",
+        "failed",
+        "handled",
+        "interrupts",
+        "other",
+        "parked",
+        "question",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.answers: list[Any] | None = None
@@ -135,7 +145,9 @@ class Rows:
             if task.parked and not (id in own and own[id].parked):
                 own.setdefault(id, Task()).ask(task)
         base = {id: task.without_question() if id in own else task for id, task in self.base.items()}
-        return Loaded([(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)], answer)
+        return Loaded(
+            [(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)], answer
+        )
 
     def asks(self, interrupts: set[str], branch: str | None) -> bool:
         """Does a task ask one of these questions here?"""
@@ -155,9 +167,7 @@ class Loaded:
 
     __slots__ = ("interrupts", "open", "tasks", "writes")
 
-    def __init__(
-        self, groups: Sequence[tuple[dict[str, Task], Intent, bool]], answer: tuple[bool, Any] | None
-    ) -> None:
+    def __init__(self, groups: Sequence[tuple[dict[str, Task], Intent, bool]], answer: tuple[bool, Any] | None) -> None:
         self.writes: list[PendingWrite] = []
         self.tasks: dict[str, Task] = {}
         outputs: set[str] = set()

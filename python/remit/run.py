@@ -20,6 +20,8 @@ class Run:
         bound: the question, as (task id, n), that its bare answer is for.
         values: the channel values at its frontier.
         below: the ids of the questions that its subgraphs asked.
+        stands_alone: it is on a branch of its own, which nobody has moved past.
+        stray: its resume answers nothing.
         refused: the refusal that poisoned it: nothing more of it is stored.
     """
 
@@ -38,6 +40,7 @@ class Run:
         "parent",
         "prefix",
         "refused",
+        "stands_alone",
         "stray",
         "tasks",
         "thread",
@@ -62,6 +65,7 @@ class Run:
         self.prefix: Prefix | None = None
         self.refused: Exception | None = None
         self.stray = False
+        self.stands_alone = False
 
 
 class Token(str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 from weakref import finalize
 
@@ -46,9 +45,7 @@ class RemitSaver(BaseCheckpointSaver[Any]):
             raise refuse("not-a-saver", given=given)
         return object.__new__(_specialised(cls, type(inner)))
 
-    def __init__(
-        self, inner: BaseCheckpointSaver[Any], *, config: RemitConfig | None = None, **options: Any
-    ) -> None:
+    def __init__(self, inner: BaseCheckpointSaver[Any], *, config: RemitConfig | None = None, **options: Any) -> None:
         self.inner = inner
         self.config = RemitConfig.make(config, options)
         self._protocol = Protocol(self.config, store_for(inner))
@@ -131,9 +128,7 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
     return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
 
 
-def _aput(
-    self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any
-) -> Coroutine[Any, Any, Any]:
+def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
     steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
     return _arrived(operation.abandon, adrive(self.inner, steps))
@@ -232,9 +227,15 @@ def _entered(name: str) -> Callable[..., Any]:
     return _passed_on(name)
 
 
-@lru_cache(maxsize=None)
+_specialisations: dict[tuple[Any, Any], type[RemitSaver]] = {}
+
+
 def _specialised(cls: type[RemitSaver], inner: type[BaseCheckpointSaver[Any]]) -> type[RemitSaver]:
     """The subclass of `cls` that overrides what `inner` overrides, and nothing else."""
+
+    made = _specialisations.get((cls, inner))
+    if made is not None:
+        return made
 
     def overrides(name: str) -> bool:
         return getattr(inner, name, None) is not getattr(BaseCheckpointSaver, name, None)
@@ -244,4 +245,5 @@ def _specialised(cls: type[RemitSaver], inner: type[BaseCheckpointSaver[Any]]) -
     methods |= {name: _entered(name) for name in _CONTEXT if hasattr(inner, name)}
     for name, method in methods.items():
         method.__doc__ = method.__doc__ or getattr(getattr(BaseCheckpointSaver, name, None), "__doc__", None)
-    return type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__, **methods})
+    made = type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__, **methods})
+    return _specialisations.setdefault((cls, inner), made)

@@ -12,6 +12,7 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -120,9 +121,14 @@ def _annotations(schema: Any) -> dict[str, Any] | None:
         return {
             name: hint
             for name, hint in get_type_hints(schema, include_extras=True).items()
-            if typing.get_origin(hint) is not typing.ClassVar
+            if not _is_class_variable(hint)
         }
     return None
+
+
+def _is_class_variable(hint: Any) -> bool:
+    origin: Any = typing.get_origin(hint)
+    return bool(origin is typing.ClassVar)
 
 
 def _annotated(field: Any) -> Any:
@@ -169,7 +175,7 @@ class Validator:
         for channel, value in updates:
             field = self._fields.get(channel)
             if field is not None:
-                self._run(lambda f=field, v=value, c=channel: f.check_update(v, values, c), channel, value)
+                self._run(partial(field.check_update, value, values, channel), channel, value)
 
     def check_state(self, values: Values) -> None:
         """Checks all channel values of a checkpoint.
@@ -181,18 +187,14 @@ class Validator:
         start = values.get(_START)
         if isinstance(start, dict):
             self.check_updates(list(start.items()), state)
-        if self._fields is None:
-            if state:
-                self._run(lambda: self._whole(state), None, state)  # type: ignore[misc]
-            return
-        known = {c: v for c, v in state.items() if c in self._fields}
+        known = state if self._fields is None else {c: v for c, v in state.items() if c in self._fields}
         if self._whole is not None and known and self._required <= known.keys():
-            whole = self._whole
-            self._run(lambda: whole(known), None, known)
+            self._run(partial(self._whole, known), None, known)
+            return
+        if self._fields is None:
             return
         for channel, value in known.items():
-            field = self._fields[channel]
-            self._run(lambda f=field, v=value: f.adapter.validate_python(v), channel, value)
+            self._run(partial(self._fields[channel].adapter.validate_python, value), channel, value)
 
     def _check_results(self, updates: list[tuple[str, Any]], values: Values) -> None:
         """A callable knows no reducers: the updates are accepted if one plausible result of them is."""
@@ -213,7 +215,7 @@ class Validator:
         try:
             whole(added)
         except Exception:
-            self._run(lambda: whole(replaced), None, replaced)
+            self._run(partial(whole, replaced), None, replaced)
 
     def _run(self, check: Callable[[], Any], channel: str | None, value: Any) -> None:
         try:
@@ -228,7 +230,9 @@ def _refusal(code: str, error: Exception, channel: str | None, value: Any) -> Ba
     if isinstance(error, ValidationError):
         errors = error.errors(include_url=False)
         where = [".".join(map(str, ([channel] if channel else []) + list(x["loc"]))) for x in errors]
-        detail = "; ".join(f"{w}: {x['msg']} (got {type(x['input']).__name__})" for w, x in zip(where, errors, strict=True))
+        detail = "; ".join(
+            f"{w}: {x['msg']} (got {type(x['input']).__name__})" for w, x in zip(where, errors, strict=True)
+        )
         channel = channel or (str(errors[0]["loc"][0]) if errors and errors[0]["loc"] else None)
     else:
         errors = []

@@ -72,7 +72,7 @@ with private_postgres() as url:
         psycopg.connect(url).close()
         owner.kill()
 
-    home = Path(conninfo_to_dict(url)["host"])
+    home = Path(str(conninfo_to_dict(url)["host"]))
     deadline = time.monotonic() + DEADLINE_S
     while home.exists():
         assert time.monotonic() < deadline, "the server outlived its owner"

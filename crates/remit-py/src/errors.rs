@@ -41,6 +41,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     let exception = py.get_type::<PyException>();
     let base = class(
+        py,
         "RemitError",
         &[&exception],
         "The base of all errors of REMIT. `code` is stable; the other attributes are the fields of the message (thread, checkpoint, ...).",
@@ -52,17 +53,17 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
             Class::StrayResume => &[&base, &warning],
             _ => &[&base],
         };
-        m.add(*name, class(name, bases, doc)?)?;
+        m.add(*name, class(py, name, bases, doc)?)?;
     }
     Ok(())
 }
 
 fn class<'py>(
+    py: Python<'py>,
     name: &str,
     bases: &[&Bound<'py, PyType>],
     doc: &str,
 ) -> PyResult<Bound<'py, PyType>> {
-    let py = bases[0].py();
     let members = PyDict::new(py);
     members.set_item("__module__", "remit")?;
     members.set_item("__doc__", doc)?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import psycopg
@@ -45,6 +46,8 @@ class PostgresStore(Store):
         return isinstance(error, psycopg.errors.InsufficientPrivilege)
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if hasattr(self._inner, "loop"):  # an async saver, called from another thread than its loop's
+            return asyncio.run_coroutine_threadsafe(self.aexecute(statement, parameters), self._inner.loop).result()
         with self._inner._cursor() as cursor:
             cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in cursor.fetchall()] if cursor.description else []

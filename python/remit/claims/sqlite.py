@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from typing import Any
 
@@ -39,6 +40,8 @@ class SqliteStore(Store):
         return isinstance(error, sqlite3.OperationalError) and "readonly" in str(error)
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if hasattr(self._inner, "loop"):  # an async saver, called from another thread than its loop's
+            return asyncio.run_coroutine_threadsafe(self.aexecute(statement, parameters), self._inner.loop).result()
         with self._inner.cursor() as cursor:
             return list(cursor.execute(statement, parameters).fetchall())
 

@@ -1,0 +1,229 @@
+"""The decisions of REMIT, in Rust (`crates/remit-core`, bound by `crates/remit-py`)."""
+
+from typing import ClassVar, final
+
+__version__: str
+
+class RemitError(Exception):
+    """The base of all errors of REMIT. `code` is stable; the other attributes are the fields of the message."""
+
+    code: str
+    thread: str
+    namespace: str
+    checkpoint: str | None
+
+class RemitStrayResume(RemitError, UserWarning):
+    """A resume that answers nothing."""
+
+    named: str
+    open: str
+
+class RemitValidityError(RemitError):
+    """A state that its schema refuses."""
+
+    field: str | None
+    value_type: str | None
+    errors: list[dict[str, object]]
+    detail: str
+
+class RemitOrderViolation(RemitError):
+    """An operation out of its plane's order."""
+
+    parent: str | None
+    frontier: str
+
+class RemitPrefixViolation(RemitError):
+    """A step that is durable already was about to be stored again."""
+
+    step: str
+
+@final
+class Batch:
+    """What a batch of writes says about its task."""
+
+    PARKED: ClassVar[Batch]
+    FAILED: ClassVar[Batch]
+    OTHER: ClassVar[Batch]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Class:
+    """Which channel a write is under."""
+
+    RESUME: ClassVar[Class]
+    INTERRUPT: ClassVar[Class]
+    ERROR: ClassVar[Class]
+    ORDINARY: ClassVar[Class]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Intent:
+    """What a call wants."""
+
+    INSPECT: ClassVar[Intent]
+    FORK: ClassVar[Intent]
+    RETRY: ClassVar[Intent]
+    ANSWER: ClassVar[Intent]
+    NEW_INPUT: ClassVar[Intent]
+    UNKNOWN: ClassVar[Intent]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Kind:
+    """What arrived at a plane."""
+
+    WRITES: ClassVar[Kind]
+    CHECKPOINT: ClassVar[Kind]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Policy:
+    """What the user wants done with strays."""
+
+    WARN: ClassVar[Policy]
+    RAISE: ClassVar[Policy]
+    IGNORE: ClassVar[Policy]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Show:
+    """The verdict on a write."""
+
+    KEEP: ClassVar[Show]
+    HIDE: ClassVar[Show]
+    ALL_BUT_LAST: ClassVar[Show]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Thread:
+    """What is known of the thread that a resume addresses."""
+
+    ABSENT: ClassVar[Thread]
+    NO_SUCH_CHECKPOINT: ClassVar[Thread]
+    FINISHED: ClassVar[Thread]
+    PARKED: ClassVar[Thread]
+    UNFINISHED: ClassVar[Thread]
+    UNKNOWN: ClassVar[Thread]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Verdict:
+    """The verdict on a resume."""
+
+    ACCEPT: ClassVar[Verdict]
+    REPORT: ClassVar[Verdict]
+    REFUSE: ClassVar[Verdict]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Ledger:
+    """What one run has admitted, once each."""
+
+    def __new__(cls) -> Ledger: ...
+    def admit(self, task: str, effect: int) -> bool:
+        """Admits an effect of a task; False if it was admitted before."""
+
+@final
+class Prefix:
+    """The checkpoints of one run, from the one it loaded on."""
+
+    def __new__(cls, head: str | None) -> Prefix: ...
+    @property
+    def head(self) -> str | None:
+        """The checkpoint at which the run stands."""
+
+    def commit(self, id: str, parent: str | None, valid: bool) -> tuple[str, str] | None:
+        """Extends the prefix, or refuses and changes nothing: the refusal's code and its detail, or None."""
+
+@final
+class Sequencer:
+    """The order in which the operations of one plane land."""
+
+    def __new__(cls) -> Sequencer: ...
+    def arrive(self, kind: Kind) -> int:
+        """Numbers an operation."""
+
+    def is_ready(self, seq: int) -> bool:
+        """May the operation land now?"""
+
+    def finish(self, seq: int) -> bool:
+        """The operation has landed, or failed. Is nothing under way any more?"""
+
+def branch_name(checkpoint: str, ordinal: int) -> str:
+    """The name of a branch."""
+
+def errors() -> list[tuple[str, str, str, str]]:
+    """The table of errors: (code, class, message, hint) each."""
+
+def fork(entries: list[str | None], token: str | None) -> tuple[int, bool]:
+    """The ordinal of a fork at one checkpoint, and whether it is fresh."""
+
+def is_reached(asked: int | None, answers: int) -> bool:
+    """Can a bare answer reach the open question of a task?"""
+
+def judge(thread: Thread, names: int | None, open: int, named_only: bool, policy: Policy) -> tuple[Verdict, str | None]:
+    """Judges a resume: the verdict, and the refusal's code or None."""
+
+def open_question(parked: bool, failed: bool, marked: bool, recorded: int) -> int | None:
+    """The question that a task has open, if it is known."""
+
+def parse_row(id: str) -> tuple[str, str | None, int | None]:
+    """Takes a row id apart: task, branch, question it waits for."""
+
+def refuse(code: str, **fields: object) -> RemitError:
+    """The exception of a code, ready to be raised or warned."""
+
+def row_id(task: str, branch: str | None = None, waits_for: int | None = None) -> str:
+    """Puts a row id together."""
+
+def shows_output(
+    intent: Intent,
+    null: bool,
+    own: bool,
+    asked: bool,
+    answered: bool,
+    failed: bool,
+    handled: bool,
+    marked: bool,
+) -> bool:
+    """Does a load with this intent show a task's recorded outputs?"""
+
+def store(
+    batch: Batch, given: int | None, recorded: int, waiting: bool
+) -> tuple[int | None, bool, int | None, int | None, bool]:
+    """How to store a batch: kept answers, restore, question it waits for, question to mark, drop outputs."""
+
+def unfinished(recorded: list[int], tasks: list[int]) -> list[int]:
+    """Which of the tasks run again."""
+
+def view(
+    writes: list[tuple[int | None, Class, int, tuple[int, int] | None]],
+    intent: Intent,
+    answered: list[int],
+    alone: bool,
+) -> list[Show]:
+    """What a load shows of the pending writes: a verdict for each."""
