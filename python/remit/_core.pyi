@@ -1,6 +1,41 @@
 """The decisions of REMIT, in Rust (`crates/remit-core`, bound by `crates/remit-py`)."""
 
+from collections.abc import Callable
 from typing import ClassVar, final
+
+__all__ = [
+    "Batch",
+    "Class",
+    "Intent",
+    "Kind",
+    "Ledger",
+    "Operation",
+    "Planes",
+    "Policy",
+    "Prefix",
+    "RemitError",
+    "RemitOrderViolation",
+    "RemitPrefixViolation",
+    "RemitStrayResume",
+    "RemitValidityError",
+    "Show",
+    "Thread",
+    "Verdict",
+    "__version__",
+    "branch_name",
+    "errors",
+    "fork",
+    "is_reached",
+    "judge",
+    "open_question",
+    "parse_row",
+    "refuse",
+    "row_id",
+    "shows_output",
+    "store",
+    "unfinished",
+    "view",
+]
 
 __version__: str
 
@@ -160,18 +195,26 @@ class Prefix:
         """Extends the prefix, or refuses and changes nothing: the refusal's code and its detail, or None."""
 
 @final
-class Sequencer:
-    """The order in which the operations of one plane land."""
+class Planes:
+    """The planes of one saver that have something under way."""
 
-    def __new__(cls) -> Sequencer: ...
-    def arrive(self, kind: Kind) -> int:
-        """Numbers an operation."""
+    def __new__(cls) -> Planes: ...
+    def __len__(self) -> int: ...
+    def arrive(self, thread: str, namespace: str, kind: Kind) -> Operation:
+        """Numbers an operation of a plane (thread and checkpoint namespace)."""
 
-    def is_ready(self, seq: int) -> bool:
-        """May the operation land now?"""
+@final
+class Operation:
+    """One operation's place in its plane. Dropped before it has finished, it holds up nothing."""
 
-    def finish(self, seq: int) -> bool:
-        """The operation has landed, or failed. Is nothing under way any more?"""
+    def is_ready(self) -> bool:
+        """May it land now?"""
+
+    def wake(self, waker: Callable[[], object]) -> None:
+        """Calls `waker`, from any thread, whenever something of the plane has landed."""
+
+    def finish(self) -> None:
+        """It has landed, or failed."""
 
 def branch_name(checkpoint: str, ordinal: int) -> str:
     """The name of a branch."""

@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import aclosing, closing
 from queue import SimpleQueue
+from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
-from .sequencing import Operation
+from ._core import Operation
 
 T = TypeVar("T")
 
@@ -102,11 +103,13 @@ async def _ado(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
         return await getattr(inner, "a" + step.name)(*step.args)
     if type(step) is Await:
-        loop = asyncio.get_running_loop()
+        loop, thread = asyncio.get_running_loop(), get_ident()
         woken = asyncio.Event()
 
         def wake() -> None:
-            if not loop.is_closed():
+            if get_ident() == thread:
+                woken.set()
+            elif not loop.is_closed():
                 loop.call_soon_threadsafe(woken.set)
 
         step.operation.wake(wake)

@@ -17,6 +17,8 @@ from ._core import (
     Intent,
     Kind,
     Ledger,
+    Operation,
+    Planes,
     Policy,
     Prefix,
     RemitStrayResume,
@@ -32,9 +34,8 @@ from .claims import Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
-from .rows import INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, interrupt_ids, store_batch
+from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, interrupt_ids, store_batch
 from .run import Run, Token
-from .sequencing import Operation, Planes
 from .validation import Validators
 
 log = logging.getLogger("remit")
@@ -201,13 +202,14 @@ class Protocol:
             tup.parent_config,
             loaded.writes,
         )
-        run.loaded = shown
+        if run.stands_alone:  # else not kept: it holds the token, which holds the run
+            run.loaded = shown
         return shown
 
     def _is_superseded(self, config: Any, run: Run) -> Steps[CheckpointTuple | None]:
         """A loop's second read, which asks whether the thread has moved past the checkpoint it addressed. On a
         fork's own branch it has not: siblings that had finished are not run again."""
-        if run.loaded is not None and run.stands_alone and run.answer is not None:
+        if run.loaded is not None and run.answer is not None:
             loaded: CheckpointTuple = run.loaded
             return loaded
         return decoded((yield Ask("get_tuple", (config,))))
@@ -245,7 +247,17 @@ class Protocol:
     def arrive(self, config: Any, kind: Kind) -> Operation:
         """An operation arrives at its plane; `put` and `put_writes` end it."""
         conf = config["configurable"]
-        return self.planes.arrive((str(conf["thread_id"]), conf.get("checkpoint_ns") or ""), kind)
+        return self.planes.arrive(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", kind)
+
+    def is_plain(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str) -> bool:
+        """May the writes be stored as they are? Those of a finished task are, off a fork and without a validator."""
+        if self.validators or task_id == NULL_TASK:
+            return False
+        for channel, _ in writes:
+            if channel in (INTERRUPT, ERROR):
+                return False
+        token = config["configurable"].get(TOKEN)
+        return not isinstance(token, Token) or token.run.fork is None
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
 from typing import Any
-from weakref import finalize
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from ._core import Kind, refuse
+from ._core import Kind, Operation, refuse
 from .claims import store_for
 from .config import RemitConfig
 from .drivers import adrive, drive
@@ -47,6 +46,7 @@ class RemitSaver(BaseCheckpointSaver[Any]):
 
     def __init__(self, inner: BaseCheckpointSaver[Any], *, config: RemitConfig | None = None, **options: Any) -> None:
         self.inner = inner
+        self.get_next_version = inner.get_next_version  # type: ignore[method-assign]
         self.config = RemitConfig.make(config, options)
         self._protocol = Protocol(self.config, store_for(inner))
         self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
@@ -65,10 +65,6 @@ class RemitSaver(BaseCheckpointSaver[Any]):
     def config_specs(self) -> list[Any]:
         """The inner saver's configuration fields."""
         return self.inner.config_specs
-
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        """The inner saver's version scheme."""
-        return self.inner.get_next_version(current, channel)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
         """A clone whose inner saver's serializer accepts more types. Shares everything else."""
@@ -123,6 +119,9 @@ async def _alist(self: RemitSaver, config: Any, **kwargs: Any) -> AsyncIterator[
         yield shown
 
 
+# An operation arrives when it is called, not when it is first awaited: `aput` and `aput_writes` are plain functions.
+
+
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
     return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
@@ -130,8 +129,7 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
-    steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
-    return _arrived(operation.abandon, adrive(self.inner, steps))
+    return adrive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
 
 
 def _put_writes(
@@ -139,6 +137,12 @@ def _put_writes(
 ) -> None:
     operation = self._protocol.arrive(config, Kind.WRITES)
     path = (task_path,) if self._takes_path else ()
+    if self._protocol.is_plain(config, writes, task_id):
+        try:
+            self.inner.put_writes(config, writes, task_id, *path)
+        finally:
+            operation.finish()
+        return
     drive(self.inner, self._protocol.put_writes(operation, config, writes, task_id, path))
 
 
@@ -147,15 +151,16 @@ def _aput_writes(
 ) -> Coroutine[Any, Any, None]:
     operation = self._protocol.arrive(config, Kind.WRITES)
     path = (task_path,) if self._takes_path else ()
-    steps = self._protocol.put_writes(operation, config, writes, task_id, path)
-    return _arrived(operation.abandon, adrive(self.inner, steps))
+    if self._protocol.is_plain(config, writes, task_id):
+        return _finishing(operation, self.inner.aput_writes(config, writes, task_id, *path))
+    return adrive(self.inner, self._protocol.put_writes(operation, config, writes, task_id, path))
 
 
-def _arrived(abandon: Callable[[], None], coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
-    """An operation arrives when it is called, not when it is first awaited; a coroutine that is dropped before
-    that must not hold up its plane."""
-    finalize(coroutine, abandon).atexit = False
-    return coroutine
+async def _finishing(operation: Operation, coroutine: Coroutine[Any, Any, None]) -> None:
+    try:
+        await coroutine
+    finally:
+        operation.finish()
 
 
 def _delete_thread(self: RemitSaver, thread_id: str) -> None:

@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::recovery::unfinished;
     #[pymodule_export]
-    use crate::sequencer::{Kind, Sequencer};
+    use crate::sequencer::{Kind, Operation, Planes};
     #[pymodule_export]
     use crate::stray::{judge, Policy, Thread, Verdict};
     #[pymodule_export]

@@ -1,5 +1,11 @@
-//! `remit_core::sequencer`.
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! `remit_core::sequencer`: the planes that have something under way.
+//!
+//! An operation arrives at its plane, may be waited for, and is forgotten when it has landed; a plane is forgotten
+//! when nothing is under way there. No Python code runs while the lock is held, so an operation may be dropped by
+//! the garbage collector at any point.
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use remit_core::sequencer as core;
@@ -21,40 +27,128 @@ pub enum Kind {
     Checkpoint,
 }
 
-/// The order in which the operations of one plane land.
-#[pyclass(module = "remit._core", frozen)]
-pub struct Sequencer(Mutex<core::Sequencer>);
+type Key = (String, String);
 
-impl Sequencer {
-    fn lock(&self) -> MutexGuard<'_, core::Sequencer> {
+#[derive(Default)]
+struct Plane {
+    sequencer: core::Sequencer,
+    wakers: Vec<(u64, Arc<Py<PyAny>>)>,
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<HashMap<Key, Plane>>>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Plane>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self, py: Python<'_>, key: &Key, seq: u64) -> PyResult<()> {
+        let mut wakers = Vec::new();
+        {
+            let mut planes = self.lock();
+            if let Some(plane) = planes.get_mut(key) {
+                plane.sequencer.finish(seq);
+                plane.wakers.retain(|(of, _)| *of != seq);
+                wakers.extend(plane.wakers.iter().map(|(_, waker)| waker.clone()));
+                if plane.sequencer.is_idle() {
+                    planes.remove(key);
+                }
+            }
+        }
+        for waker in wakers {
+            waker.call0(py)?;
+        }
+        Ok(())
     }
 }
 
+/// The planes of one saver.
+#[pyclass(module = "remit._core", frozen)]
+pub struct Planes(Shared);
+
 #[pymethods]
-impl Sequencer {
+impl Planes {
     #[new]
     fn new() -> Self {
-        Sequencer(Mutex::new(core::Sequencer::default()))
+        Planes(Shared::default())
     }
 
-    /// Numbers an operation.
-    fn arrive(&self, kind: Kind) -> u64 {
-        self.lock().arrive(match kind {
+    /// Numbers an operation of a plane.
+    fn arrive(&self, thread: String, namespace: String, kind: Kind) -> Operation {
+        let key = (thread, namespace);
+        let kind = match kind {
             Kind::Writes => core::Kind::Writes,
             Kind::Checkpoint => core::Kind::Checkpoint,
-        })
+        };
+        let seq = {
+            let mut planes = self.0.lock();
+            match planes.get_mut(&key) {
+                Some(plane) => plane.sequencer.arrive(kind),
+                None => planes
+                    .entry(key.clone())
+                    .or_default()
+                    .sequencer
+                    .arrive(kind),
+            }
+        };
+        Operation {
+            planes: self.0.clone(),
+            key,
+            seq,
+            finished: AtomicBool::new(false),
+        }
     }
 
-    /// May the operation land now?
-    fn is_ready(&self, seq: u64) -> bool {
-        self.lock().is_ready(seq)
+    /// How many planes have something under way.
+    fn __len__(&self) -> usize {
+        self.0.lock().len()
+    }
+}
+
+/// One operation's place in its plane. If it is dropped before it has finished, it will never run, and holds up
+/// nothing.
+#[pyclass(module = "remit._core", frozen)]
+pub struct Operation {
+    planes: Shared,
+    key: Key,
+    seq: u64,
+    finished: AtomicBool,
+}
+
+#[pymethods]
+impl Operation {
+    /// May it land now?
+    fn is_ready(&self) -> bool {
+        match self.planes.lock().get(&self.key) {
+            Some(plane) => plane.sequencer.is_ready(self.seq),
+            None => true,
+        }
     }
 
-    /// The operation has landed, or failed. Returns whether nothing is under way any more.
-    fn finish(&self, seq: u64) -> bool {
-        let mut sequencer = self.lock();
-        sequencer.finish(seq);
-        sequencer.is_idle()
+    /// Calls `waker`, from any thread, whenever something of the plane has landed. Ask `is_ready` again after this,
+    /// and after each call.
+    fn wake(&self, waker: Py<PyAny>) {
+        if let Some(plane) = self.planes.lock().get_mut(&self.key) {
+            plane.wakers.push((self.seq, Arc::new(waker)));
+        }
+    }
+
+    /// It has landed, or failed.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        if self.finished.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.planes.finish(py, &self.key, self.seq)
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        if !self.finished.swap(true, Ordering::AcqRel) {
+            let (planes, key, seq) = (&self.planes, &self.key, self.seq);
+            // a waker that fails has nobody left to tell
+            let _ = Python::try_attach(|py| planes.finish(py, key, seq).is_ok());
+        }
     }
 }
