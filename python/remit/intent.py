@@ -44,12 +44,6 @@ class _Handler(BaseCallbackHandler):
     """Follows the starts and ends of runs. Inline, so that it acts in the caller's own context."""
 
     run_inline = True
-    ignore_llm = True
-    ignore_chat_model = True
-    ignore_retriever = True
-    ignore_agent = True
-    ignore_retry = True
-    ignore_custom_event = True
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -71,6 +65,10 @@ class _Handler(BaseCallbackHandler):
             call.input = _NOTHING
             call.run = None
 
+
+# of all that happens inside a call only chains are followed
+for _kind in ("llm", "chat_model", "retriever", "agent", "retry", "custom_event"):
+    setattr(_Handler, f"ignore_{_kind}", True)
 
 _hook: ContextVar[BaseCallbackHandler | None] | None = None
 _hook_lock = Lock()

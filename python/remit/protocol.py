@@ -196,7 +196,7 @@ class Protocol:
         token = Token(os.urandom(16).hex())
         token.run = run
         shown = CheckpointTuple(
-            {**tup.config, "configurable": {**tup.config["configurable"], TOKEN: token}},
+            {**tup.config, "configurable": {**tup.config.get("configurable", {}), TOKEN: token}},
             tup.checkpoint,
             _without_branch(tup.metadata) if BRANCH in tup.metadata else tup.metadata,
             tup.parent_config,

@@ -115,7 +115,7 @@ class Task:
 
 def interrupt_ids(value: Any) -> list[str]:
     """The ids of the questions in an interrupt write."""
-    questions = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    questions: Sequence[Any] = value if isinstance(value, Sequence) else [value]
     return [q.id for q in questions if isinstance(getattr(q, "id", None), str)]
 
 

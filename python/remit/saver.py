@@ -58,7 +58,7 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         return self.inner.serde
 
     @serde.setter
-    def serde(self, value: Any) -> None:
+    def serde(self, value: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self.inner.serde = value
 
     @property

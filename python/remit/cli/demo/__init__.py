@@ -60,7 +60,9 @@ def run_all(factory: Factory | None = None, *, keep: Path | None = None) -> list
 
 def _run(scenario: Scenario, planes: dict[Column, Plane]) -> Row:
     reason = scenario.unavailable()
-    observed = {} if reason else {column: scenario.observe(plane) for column, plane in planes.items()}
+    observed: dict[Column, Observation] = {}
+    if not reason:
+        observed = {column: scenario.observe(plane) for column, plane in planes.items()}
     return Row(scenario, observed, not_run=reason)
 
 

@@ -170,8 +170,8 @@ class RefundApp:
     def at_head(self) -> RunnableConfig:
         """An address of the checkpoint where the thread stands now."""
         snapshot = self.graph.get_state(self.config)
-        checkpoint_id = snapshot.config["configurable"]["checkpoint_id"]
-        return {"configurable": {**self.config["configurable"], "checkpoint_id": checkpoint_id}}
+        checkpoint_id = snapshot.config.get("configurable", {})["checkpoint_id"]
+        return {"configurable": {**self.config.get("configurable", {}), "checkpoint_id": checkpoint_id}}
 
     def answer(self, answer: str, at: RunnableConfig | None = None) -> Delivery:
         """Give an answer, to the thread or to one of its checkpoints."""

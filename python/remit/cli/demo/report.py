@@ -77,7 +77,7 @@ def lines(row: Row) -> Iterator[tuple[str, dict[Column, list[str]]]]:
     """A row's lines of cells, by label; a label with nothing in any column is left out."""
     by_column = {column: cells(observation) for column, observation in row.observed.items()}
     for label in ("served", "ledger", "seen", "promise"):
-        line = {column: by_column[column][label] for column in COLUMNS}
+        line: dict[Column, list[str]] = {column: by_column[column][label] for column in COLUMNS}
         if any(line.values()):
             yield label, line
 
