@@ -16,7 +16,7 @@ from pathlib import Path
 from remit import RemitSaver
 from remit.cli.demo.agent import AGENT
 from remit.cli.demo.app import Factory, Ledger, Plane, Saver, Validator
-from remit.cli.demo.model import Column, Row, Scenario
+from remit.cli.demo.model import Column, Observation, Row, Scenario
 from remit.cli.demo.scenarios import CORRECTED, FORK, INVALID, STRAY
 
 __all__ = ["SCENARIOS", "KeepError", "bare", "exit_status", "run_all", "silence_tracing", "wrapped"]
