@@ -433,7 +433,8 @@ def _run_of(conf: Mapping[str, Any]) -> Run | None:
     token = conf.get(TOKEN)
     if isinstance(token, Token):
         return token.run
-    call = current_call()
+    # `update_state`, also one that a node calls, is nobody's run
+    call = current_call() if _EXECUTING in conf else None
     thread, namespace = str(conf["thread_id"]), conf.get("checkpoint_ns") or ""
     while call is not None:
         run = call.run

@@ -272,8 +272,11 @@ def store_batch(
         before.append((row_id(task_id, branch, waits_for), [(RESUME, [given[waits_for]])]))
     if marks is not None:
         before.append((row_id(task_id, branch, marks), [(RESUME, [])]))
-    if batch == Batch.PARKED and below:
-        asked = next(w[1] for w in writes if w[0] == INTERRUPT)
-        if not below.isdisjoint(interrupt_ids(asked)):
-            before.append((row_id(task_id, branch, keep or 0), [(RESUME, None)]))
+    if batch == Batch.PARKED:
+        question = next(w[1] for w in writes if w[0] == INTERRUPT)
+        row = row_id(task_id, branch, keep or 0)
+        if not below.isdisjoint(interrupt_ids(question)):
+            before.append((row, [(RESUME, None)]))
+        elif known is not None and known.waiting.get(keep or 0, ()) is None:
+            before.append((row, [(RESUME, [])]))  # the task's own question, where a subgraph's was before
     return Stored(stored, before)
