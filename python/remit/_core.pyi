@@ -23,6 +23,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "branch_name",
+    "branch_ordinal",
     "errors",
     "fork",
     "is_reached",
@@ -219,6 +220,9 @@ class Operation:
 def branch_name(checkpoint: str, ordinal: int) -> str:
     """The name of a branch."""
 
+def branch_ordinal(branch: str, checkpoint: str) -> int | None:
+    """The ordinal of a branch, if it forks from this checkpoint."""
+
 def errors() -> list[tuple[str, str, str, str]]:
     """The table of errors: (code, class, message, hint) each."""
 
@@ -234,13 +238,13 @@ def judge(thread: Thread, names: int | None, open: int, named_only: bool, policy
 def open_question(parked: bool, failed: bool, marked: bool, recorded: int) -> int | None:
     """The question that a task has open, if it is known."""
 
-def parse_row(id: str) -> tuple[str, str | None, int | None]:
-    """Takes a row id apart: task, branch, question it waits for."""
+def parse_row(id: str) -> tuple[str, str | None, int | None, bool]:
+    """Takes a row id apart: task, branch, question it waits for, is it a question."""
 
 def refuse(code: str, **fields: object) -> RemitError:
     """The exception of a code, ready to be raised or warned."""
 
-def row_id(task: str, branch: str | None = None, waits_for: int | None = None) -> str:
+def row_id(task: str, branch: str | None = None, waits_for: int | None = None, asks: bool = False) -> str:
     """Puts a row id together."""
 
 def shows_output(
@@ -256,7 +260,7 @@ def shows_output(
     """Does a load with this intent show a task's recorded outputs?"""
 
 def store(
-    batch: Batch, given: int | None, recorded: int, waiting: bool
+    batch: Batch, given: int | None, recorded: int, marked: bool, failed: bool
 ) -> tuple[int | None, bool, int | None, int | None, bool]:
     """How to store a batch: kept answers, restore, question it waits for, question to mark, drop outputs."""
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
@@ -22,6 +24,7 @@ from ._core import (
     Policy,
     Prefix,
     RemitStrayResume,
+    RemitValidityError,
     Thread,
     Verdict,
     branch_name,
@@ -34,9 +37,9 @@ from .claims import Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
-from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, interrupt_ids, store_batch
+from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, Task, interrupt_ids, store_batch
 from .run import Run, Token
-from .validation import Validators
+from .validation import Validator, Validators
 
 log = logging.getLogger("remit")
 log.addHandler(logging.NullHandler())
@@ -45,6 +48,8 @@ TOKEN = "__pregel_remit_run"
 BRANCH = "remit_branch"
 _EXECUTING = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
+_NOT_THE_CALLER = frozenset(("remit", "langgraph", "langchain_core", "langchain", "asyncio", "contextlib", "threading"))
+_KEYS = frozenset(("remit_fork", "remit_inspect"))
 _POLICY = {"warn": Policy.WARN, "raise": Policy.RAISE, "ignore": Policy.IGNORE}
 
 
@@ -75,6 +80,7 @@ class Protocol:
 
     def _read_root(self, config: Any, call: Call | None, thread: str) -> Steps[CheckpointTuple | None]:
         conf = config["configurable"]
+        wanted = _fork_wish(conf, thread)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
         wish = Wish(Intent.UNKNOWN)
         if call is not None:
@@ -83,9 +89,6 @@ class Protocol:
         run = Run(thread, "", wish.intent, wish.answer)
         if call is not None:
             call.run = run
-        wanted = conf.get("remit_fork")
-        if not (wanted is None or isinstance(wanted, bool) or (isinstance(wanted, str) and wanted)):
-            raise refuse("bad-fork", given=repr(wanted), thread=thread)
         addressed = conf.get("checkpoint_id")
         if tup is None:
             if addressed and wish.intent in (Intent.ANSWER, Intent.RETRY):
@@ -93,78 +96,121 @@ class Protocol:
             elif wish.answer is not None:
                 self._judge(run, Thread.ABSENT, set())
             return None
-        if wish.intent == Intent.NEW_INPUT:
-            return self._follow(run, tup, Rows(tup.pending_writes).load(run.intent))
+        run.lineage = _branch_of(tup)
         forks = bool(wanted)
         if addressed and not forks and wish.answer is not None and self.config.fork_on_explicit_checkpoint:
-            head: CheckpointTuple | None = yield Ask("get_tuple", (_head_of(config),))
-            forks = head is not None and head.checkpoint["id"] != tup.checkpoint["id"]
+            forks = yield from self._has_moved_past(config, tup)
         if forks:
-            tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None)
-        loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer)
+            tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None, bool(addressed))
+        intent = Intent.INSPECT if run.intent == Intent.FORK and run.fork is None else run.intent
+        loaded = Rows(tup.pending_writes).load(intent, run.fork, run.answer)
+        if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
+            loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
         if run.answer is not None:
             self._judge(run, _state_of(tup, loaded), loaded.interrupts, checkpoint=tup.checkpoint["id"])
         return self._follow(run, tup, loaded)
 
-    def _fork(self, run: Run, tup: CheckpointTuple, token: str | None) -> Steps[CheckpointTuple]:
+    def _has_moved_past(self, config: Any, tup: CheckpointTuple) -> Steps[bool]:
+        """Has the line of a checkpoint moved past it? A branch that forked from it is another line."""
+        conf = config["configurable"]
+        where = {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns") or ""}}
+        head: CheckpointTuple | None = yield Ask("get_tuple", (where,))
+        line = _branch_of(tup)
+        if head is not None and _branch_of(head) != line:
+            head = yield Collect(where, {}, lambda t: _branch_of(t) == line)
+        return head is not None and head.checkpoint["id"] != tup.checkpoint["id"]
+
+    def _fork(self, run: Run, tup: CheckpointTuple, token: str | None, addressed: bool) -> Steps[CheckpointTuple]:
         """Names the branch. One that was named before goes on where it stands."""
+        where = {"thread_id": run.thread, "checkpoint_ns": run.namespace}
+        if token is not None and not addressed:
+            # the name alone: the thread may have moved since, also by this branch
+            named = yield from self.store.find_fork(run.thread, run.namespace, token)
+            if named is not None and named != tup.checkpoint["id"]:
+                at: CheckpointTuple | None = yield Ask(
+                    "get_tuple", ({"configurable": {**where, "checkpoint_id": named}},)
+                )
+                tup = at if at is not None else tup
         checkpoint = tup.checkpoint["id"]
-        ordinal, fresh = yield from self.store.fork(run.thread, run.namespace, checkpoint, token)
-        branch = branch_name(checkpoint, ordinal)
-        run.intent, run.lineage = Intent.FORK, branch
-        if _is_delta(tup):
-            return tup  # its history is read from rows by channel: the branch's rows must be where LangGraph's are
-        run.stands_alone = True
+        rows = Rows(tup.pending_writes)
+        ordinal, fresh = yield from self.store.fork(
+            run.thread, run.namespace, checkpoint, token, rows.forks(checkpoint)
+        )
+        branch = run.lineage = branch_name(checkpoint, ordinal)
         if not fresh:
-            where = {"configurable": {"thread_id": run.thread, "checkpoint_ns": run.namespace}}
-            moved = yield Collect(where, {"filter": {BRANCH: branch}}, lambda t: t.metadata.get(BRANCH) == branch)
+            lineage = {"filter": {BRANCH: branch}}
+            moved: CheckpointTuple | None = yield Collect(
+                {"configurable": where}, lineage, lambda t: _branch_of(t) == branch
+            )
             if moved is not None:
-                run.intent = Intent.ANSWER if run.answer is not None else Intent.RETRY
-                at: CheckpointTuple = moved
-                return at
+                run.stands_alone = True
+                return moved
+        if run.answer is None and run.intent == Intent.NEW_INPUT:
+            return tup
+        run.intent = Intent.FORK
+        if _is_delta(tup):
+            # its channels are rebuilt from rows by channel, so the branch's must be where LangGraph's are: it keeps
+            # them apart itself, if it sees the main line's writes and stores such a channel whole
+            if not _stores_deltas_whole():
+                raise refuse("fork-delta", thread=run.thread, namespace=run.namespace, checkpoint=checkpoint)
+            return tup
+        run.stands_alone = True
         run.fork = branch
+        if fresh and token is not None and not self.store.is_durable:
+            row = row_id(NULL_TASK, branch, 0)
+            yield from self._write(run.thread, run.namespace, checkpoint, [(RESUME, [token])], row)
         return tup
 
     def _read_child(self, config: Any, call: Call | None, thread: str, namespace: str) -> Steps[CheckpointTuple | None]:
         conf = config["configurable"]
         parent = _parent_run(call, thread, namespace)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
-        own = call.input if call is not None and parent is None else None
         wish = wish_of_child(conf, parent)
-        if type(own).__name__ == "Command":
-            wish = wish_of_input(own, None, None)
+        if parent is None and call is not None and type(call.input).__name__ == "Command":
+            wish = wish_of_input(call.input, None, None)
         run = Run(thread, namespace, wish.intent, wish.answer)
         run.parent = parent
         if call is not None:
             call.run = run
-        if tup is None:
-            return None
-        task = _task_of(namespace)
-        if parent is not None and parent.fork is not None and wish.intent == Intent.FORK:
-            asking = parent.tasks.get(task)
-            if asking is not None and asking.interrupts:
-                run.fork, run.lineage = parent.fork, parent.lineage
-                tup = yield from self._parked_child(config, tup, set(asking.interrupts), run.fork)
-        loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer)
-        shown = self._follow(run, tup, loaded)
-        if run.answer is not None and parent is not None:
+        if tup is None or parent is None:
+            return self._follow(run, tup, Rows(tup.pending_writes).load(run.intent)) if tup is not None else None
+        run.lineage = parent.lineage
+        task = conf.get("__pregel_task_id") or ""
+        if not conf.get("checkpoint_id"):
+            tup = yield from self._on_its_line(run, parent, parent.tasks.get(task), tup)
+            if tup is None:
+                return None
+        shown = self._follow(run, tup, Rows(tup.pending_writes).load(run.intent, run.fork, run.answer))
+        if run.answer is not None:
             yield from self._bring_down(config, run, parent, task, tup.checkpoint["id"])
         return shown
 
-    def _parked_child(
-        self, config: Any, head: CheckpointTuple, questions: set[str], branch: str
-    ) -> Steps[CheckpointTuple]:
-        """The checkpoint at which a subgraph asked what its parent's fork answers."""
+    def _on_its_line(
+        self, run: Run, parent: Run, asking: Task | None, head: CheckpointTuple
+    ) -> Steps[CheckpointTuple | None]:
+        """The checkpoint at which a subgraph stands on its parent's line. All lines of a thread share its namespace,
+        so its newest checkpoint may be another line's."""
+        where = {"configurable": {"thread_id": run.thread, "checkpoint_ns": run.namespace}}
+        if parent.fork is not None and run.intent == Intent.FORK:
+            branch, questions = parent.fork, set(asking.interrupts if asking is not None else ())
 
-        def asks(tup: CheckpointTuple) -> bool:
-            return Rows(tup.pending_writes).asks(questions, branch)
+            def asks(tup: CheckpointTuple) -> bool:
+                return Rows(tup.pending_writes).asks(questions, branch)
 
-        if asks(head):
+            parked: CheckpointTuple | None = head if asks(head) else None
+            if parked is None and questions:
+                parked = yield Collect(where, {}, asks)
+            if parked is not None:
+                run.fork = branch
+                return parked
+        if _branch_of(head) == parent.lineage:
             return head
-        conf = config["configurable"]
-        where = {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf["checkpoint_ns"]}}
-        found: CheckpointTuple | None = yield Collect(where, {}, asks)
-        return found if found is not None else head
+        line = parent.lineage
+        own: CheckpointTuple | None = yield Collect(where, {}, lambda t: _branch_of(t) == line)
+        if own is None and parent.fork is not None:  # not run on the branch yet: as it was at the fork
+            before = {"before": {"configurable": {"checkpoint_id": parent.checkpoint}}}
+            own = yield Collect(where, before, lambda _: True)
+        return own
 
     def _bring_down(self, config: Any, run: Run, parent: Run, task: str, checkpoint: str) -> Steps[None]:
         """A bare answer to a subgraph's question is stored where the question is, before anything runs."""
@@ -184,9 +230,6 @@ class Protocol:
         run.checkpoint = tup.checkpoint["id"]
         run.tasks = loaded.tasks
         run.values = tup.checkpoint["channel_values"]
-        if run.lineage is None:
-            metadata: Mapping[str, Any] = tup.metadata
-            run.lineage = metadata.get(BRANCH)
         if run.answer is not None and not run.answer[0] and len(loaded.open) == 1:
             id = loaded.open[0]
             task = loaded.tasks[id]
@@ -202,7 +245,7 @@ class Protocol:
             tup.parent_config,
             loaded.writes,
         )
-        if run.stands_alone:  # else not kept: it holds the token, which holds the run
+        if run.stands_alone and loaded.open:  # else not kept: it holds the token, which holds the run
             run.loaded = shown
         return shown
 
@@ -240,7 +283,7 @@ class Protocol:
         if verdict == Verdict.REFUSE:
             raise error
         if isinstance(error, RemitStrayResume):
-            warnings.warn(error, stacklevel=2)
+            warnings.warn(error, stacklevel=_callers_level())
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -264,34 +307,50 @@ class Protocol:
         try:
             conf = config["configurable"]
             run = _run_of(conf)
-            self._check(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
+            refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
+            self._extend(run, conf, checkpoint["id"], refused)
+            line = run.lineage if run is not None else (yield from self._line_of(config))
+            if line is not None:
+                metadata = {**metadata, BRANCH: line}  # a copy: LangGraph streams its own
             if run is not None:
-                self._extend(run, checkpoint["id"], conf.get("checkpoint_id"))
-                if run.lineage is not None:
-                    metadata = {**metadata, BRANCH: run.lineage}  # a copy: LangGraph streams its own
                 run.values = checkpoint["channel_values"]
             if not operation.is_ready():
                 yield Await(operation)
-            return (yield Ask("put", (config, checkpoint, metadata, versions)))
+            return (yield Ask("put", (_without_keys(config), checkpoint, metadata, versions)))
         finally:
             operation.finish()
 
-    def _extend(self, run: Run, checkpoint: str, parent: str | None) -> None:
-        prefix = run.prefix
-        if prefix is None:
+    def _extend(self, run: Run | None, conf: Mapping[str, Any], checkpoint: str, refused: Exception | None) -> None:
+        """Extends the run's durable prefix: by a valid state, in its line."""
+        if run is None:
+            prefix = Prefix(None)
+        elif run.prefix is None:
             prefix = run.prefix = Prefix(run.checkpoint)
-        refused = prefix.commit(checkpoint, parent, True)
+        else:
+            prefix = run.prefix
+        parent = conf.get("checkpoint_id")
+        verdict = prefix.commit(checkpoint, parent, refused is None)
         if refused is not None:
-            code, detail = refused
+            raise refused
+        if verdict is not None:
+            code, detail = verdict
             raise refuse(
                 code,
-                thread=run.thread,
-                namespace=run.namespace,
+                thread=str(conf["thread_id"]),
+                namespace=conf.get("checkpoint_ns") or "",
                 checkpoint=checkpoint,
                 parent=parent,
                 frontier=detail,
                 step=detail,
             )
+
+    def _line_of(self, config: Any) -> Steps[str | None]:
+        """The branch that a checkpoint which nobody's run stores belongs to: its parent's (`update_state`)."""
+        conf = config["configurable"]
+        if not conf.get("checkpoint_id"):
+            return None
+        parent: CheckpointTuple | None = yield Ask("get_tuple", (config,))
+        return _branch_of(parent) if parent is not None else None
 
     def put_writes(
         self, operation: Operation, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, path: tuple[str, ...]
@@ -302,35 +361,42 @@ class Protocol:
             run = _run_of(conf)
             if self.validators:
                 base = yield from self._seen(run, config)
-                self._check(run, conf, lambda v: v.check_updates(list(writes), base))
+                refused = self._invalid(run, conf, lambda v: v.check_updates(list(writes), base))
+                if refused is not None:
+                    raise refused
             here = run is not None and run.checkpoint == conf.get("checkpoint_id")
+            waits: tuple[str, list[tuple[str, Any]]] | None = None
             if task_id == NULL_TASK and run is not None and run.answer is not None and (here or run.checkpoint is None):
-                writes = yield from self._bind(run, config, writes)
-                if not writes:
-                    return
+                writes, waits = self._bind(run, writes)
             branch = run.fork if here and run is not None else None
             known = run.tasks.get(task_id) if here and run is not None else None
             stored = store_batch(task_id, writes, branch, known, run.below if run is not None else set())
             _tell_parents(run, writes)
             for row, rows in stored.before:
                 yield Ask("put_writes", (config, rows, row))
-            row = row_id(task_id, branch) if branch is not None else task_id
-            yield Ask("put_writes", (config, stored.writes, row, *path))
+            if stored.writes:
+                row = row_id(task_id, branch) if branch is not None else task_id
+                yield Ask("put_writes", (config, stored.writes, row, *path))
+            if waits is not None:
+                # last: a death in between asks again, and does not lose what came with the answer
+                yield Ask("put_writes", (config, waits[1], waits[0]))
         finally:
             operation.finish()
 
-    def _bind(self, run: Run, config: Any, writes: Sequence[tuple[str, Any]]) -> Steps[Sequence[tuple[str, Any]]]:
-        """A bare answer is stored with the question it is for; a stray one is not stored; the rest stays."""
+    def _bind(
+        self, run: Run, writes: Sequence[tuple[str, Any]]
+    ) -> tuple[Sequence[tuple[str, Any]], tuple[str, list[tuple[str, Any]]] | None]:
+        """A bare answer is stored with the question it is for, a stray one is not stored, the rest stays: what is
+        stored under the null task, and the row of the answer."""
         rest = [w for w in writes if w[0] != RESUME]
         if len(rest) == len(writes) or run.answer is None:
-            return writes
+            return writes, None
         if run.bound is not None:
             task, nth = run.bound
-            if _admits(run, run.bound):
-                yield Ask("put_writes", (config, [(RESUME, [run.answer[1]])], row_id(task, run.fork, nth)))
-            return rest
+            answer = (row_id(task, run.fork, nth), [(RESUME, [run.answer[1]])])
+            return rest, answer if _admits(run, run.bound) else None
         asked_below = any(t.is_below for t in run.tasks.values() if t.parked)
-        return rest if run.stray or asked_below or run.fork is not None else writes
+        return (rest if run.stray or asked_below or run.fork is not None else writes), None
 
     def _write(
         self, thread: str, namespace: str, checkpoint: str, writes: list[tuple[str, Any]], row: str
@@ -345,19 +411,24 @@ class Protocol:
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
         return tup.checkpoint["channel_values"] if tup is not None else {}
 
-    def _check(self, run: Run | None, conf: Mapping[str, Any], check: Callable[[Any], None]) -> None:
-        """Validity comes first. A run that was refused once is stored no further."""
+    def _invalid(
+        self, run: Run | None, conf: Mapping[str, Any], check: Callable[[Validator], None]
+    ) -> Exception | None:
+        """The refusal of an invalid state, if it is. A run that was refused once is stored no further."""
+        if not self.validators:
+            return None
         if run is not None and run.refused is not None:
-            raise refuse("refused-before", detail=str(run.refused).splitlines()[0], thread=run.thread)
-        validator = self.validators.of(conf.get("checkpoint_ns") or "") if self.validators else None
+            return refuse("refused-before", detail=str(run.refused).splitlines()[0], thread=run.thread)
+        validator = self.validators.of(conf.get("checkpoint_ns") or "")
         if validator is None:
-            return
+            return None
         try:
             check(validator)
-        except Exception as e:
+        except RemitValidityError as e:
             if run is not None:
                 run.refused = e
-            raise
+            return e
+        return None
 
     # -- the rest --------------------------------------------------------------------------------------------
 
@@ -385,9 +456,41 @@ def _without_branch(metadata: CheckpointMetadata) -> CheckpointMetadata:
     return shown
 
 
-def _head_of(config: Any) -> Any:
+def _branch_of(tup: CheckpointTuple) -> str | None:
+    """The branch that a checkpoint is of, if any."""
+    metadata: Mapping[str, Any] = tup.metadata
+    return metadata.get(BRANCH)
+
+
+def _fork_wish(conf: Mapping[str, Any], thread: str) -> bool | str | None:
+    """What `remit_fork` says; other keys of ours are not known.
+
+    Raises:
+        RemitError: a value that names no branch, or an unknown key.
+    """
+    unknown = [k for k in conf if k.startswith("remit_") and k not in _KEYS]
+    if unknown:
+        raise refuse("bad-key", given=", ".join(sorted(unknown)), thread=thread)
+    wanted = conf.get("remit_fork")
+    if wanted is None or isinstance(wanted, bool):
+        return wanted
+    if isinstance(wanted, str) and wanted and "\0" not in wanted and wanted.isprintable():
+        return wanted
+    raise refuse("bad-fork", given=repr(wanted)[:80], thread=thread)
+
+
+def _without_keys(config: Any) -> Any:
+    """A config without our keys, which a saver would copy into the checkpoint's metadata."""
     conf = config["configurable"]
-    return {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns") or ""}}
+    if _KEYS.isdisjoint(conf):
+        return config
+    return {**config, "configurable": {k: v for k, v in conf.items() if k not in _KEYS}}
+
+
+def _stores_deltas_whole() -> bool:
+    """Does this LangGraph store a delta channel whole in a run that starts from written-to checkpoints?"""
+    checkpoints = import_module("langgraph.pregel._checkpoint")
+    return hasattr(checkpoints, "delta_channels_with_pending_writes")
 
 
 def _is_delta(tup: CheckpointTuple) -> bool:
@@ -409,12 +512,6 @@ def _state_of(tup: CheckpointTuple, loaded: Loaded) -> Thread:
         if channel.startswith("join:") and set(channel.split(":")[1].split("+")) <= set(value or ()):
             return Thread.UNFINISHED
     return Thread.FINISHED
-
-
-def _task_of(namespace: str) -> str:
-    """The id of the parent's task that a subgraph's namespace names; "" if it names none."""
-    parts = [part for part in namespace.split("|") if not part.isdigit()]
-    return parts[-1].partition(":")[2] if parts else ""
 
 
 def _parent_run(call: Call | None, thread: str, namespace: str) -> Run | None:
@@ -442,6 +539,16 @@ def _run_of(conf: Mapping[str, Any]) -> Run | None:
             return run
         call = call.parent
     return None
+
+
+def _callers_level() -> int:
+    """How many frames up the user's own call is: warnings name it, and are shown once for it."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _NOT_THE_CALLER:
+            break
+    return level
 
 
 def _admits(run: Run, bound: tuple[str, int]) -> bool:

@@ -7,13 +7,14 @@ The grammar of the row ids is the core's (`ids`), the form in which answers are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._core import (
     Batch,
     Class,
     Intent,
     Show,
+    branch_ordinal,
     open_question,
     parse_row,
     row_id,
@@ -101,7 +102,7 @@ class Task:
     @property
     def asked(self) -> int | None:
         """The question that is open, if it is known."""
-        return open_question(self.parked, self.failed, bool(self.waiting), self.recorded)
+        return open_question(self.parked, self.failed, self.recorded in self.waiting, self.recorded)
 
     @property
     def is_below(self) -> bool:
@@ -128,12 +129,12 @@ class Rows:
         self.base: dict[str, Task] = {}
         self.branches: dict[str, dict[str, Task]] = {}
         for id, channel, value in writes or ():
-            id, branch, waits_for = parse_row(id) if "|" in id else (id, None, None)
+            id, branch, waits_for, asks = parse_row(id) if "|" in id else (id, None, None, False)
             tasks = self.base if branch is None else self.branches.setdefault(branch, {})
             task = tasks.get(id)
             if task is None:
                 task = tasks[id] = Task()
-            task.take(channel, value, waits_for)
+            task.take(INTERRUPT if asks else channel, value, waits_for)
 
     def load(self, intent: Intent, branch: str | None = None, answer: tuple[bool, Any] | None = None) -> Loaded:
         """What a load shows, and what is open. A branch begins with the rows that belong to no branch, under the
@@ -141,13 +142,36 @@ class Rows:
         if branch is None:
             return Loaded([(self.base, intent, False)], answer)
         own = dict(self.branches.get(branch, {}))
+        passed = self._passed(answer) if intent == Intent.FORK else set()
         for id, task in self.base.items():
-            if task.parked and not (id in own and own[id].parked):
+            if task.parked and id not in passed and not (id in own and own[id].parked):
                 own.setdefault(id, Task()).ask(task)
-        base = {id: task.without_question() if id in own else task for id, task in self.base.items()}
+        base = {id: task.without_question() if id in own or id in passed else task for id, task in self.base.items()}
         return Loaded(
             [(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)], answer
         )
+
+    def forks(self, checkpoint: str) -> list[str | None]:
+        """The forks that left rows here, by ordinal: their tokens, where those were stored."""
+        tokens: dict[int, str | None] = {}
+        for branch, tasks in self.branches.items():
+            ordinal = branch_ordinal(branch, checkpoint)
+            if ordinal is not None:
+                token = tasks[NULL_TASK].waiting.get(0) if NULL_TASK in tasks else None
+                tokens[ordinal] = token[0] if token else None
+        return [tokens.get(n) for n in range(max(tokens, default=-1) + 1)]
+
+    def _passed(self, answer: tuple[bool, Any] | None) -> set[str]:
+        """In the functional API a task that asks and its caller record the same question. One of them comes after
+        the other, so a fork's bare answer is for the first that asks again, and the questions that had their answer
+        are not open beside the last one."""
+        if answer is None or answer[0]:
+            return set()
+        parked = {id: task for id, task in self.base.items() if task.parked}
+        shared = [i for task in parked.values() for i in task.interrupts]
+        if len(shared) == len(set(shared)):
+            return set()
+        return {id for id, task in parked.items() if task.served()}
 
     def asks(self, interrupts: set[str], branch: str | None) -> bool:
         """Does a task ask one of these questions here?"""
@@ -235,48 +259,49 @@ class Loaded:
                 self.writes.append((id, RESUME, value[-1] if id == NULL_TASK else value))
 
 
-class Stored:
-    """What a batch of writes becomes: the batch itself, and rows of their own that are stored before it."""
+class Stored(NamedTuple):
+    """What a batch of writes becomes: rows of their own that are stored before it, and the batch."""
 
-    __slots__ = ("before", "writes")
-
-    def __init__(self, writes: Sequence[Write], before: list[tuple[str, list[Write]]]) -> None:
-        self.writes = writes
-        self.before = before
+    before: list[tuple[str, list[Write]]]
+    writes: Sequence[Write]
 
 
 def store_batch(
     task_id: str, writes: Sequence[Write], branch: str | None, known: Task | None, below: set[str]
 ) -> Stored:
-    """How a batch of a task's writes is stored, beside what is `known` of the task at this checkpoint."""
+    """How a batch of a task's writes is stored, beside what is `known` of the task at this checkpoint. `below`: the
+    ids of the questions that subgraphs asked."""
     channels = {w[0] for w in writes}
     if INTERRUPT in channels:
         batch = Batch.PARKED
     elif ERROR in channels and HANDLED not in channels:
         batch = Batch.FAILED
     else:
-        return Stored(writes, [])
+        return Stored([], writes)
+    known = known or Task()
     answers = next((w[1] for w in writes if w[0] == RESUME), None)
     given = None if answers is None else answers if isinstance(answers, list) else [answers]
-    recorded = known.recorded if known is not None else 0
-    waiting = known is not None and recorded in known.waiting
     keep, restore, waits_for, marks, drops_output = store(
-        batch, None if given is None else len(given), recorded, waiting
+        batch, None if given is None else len(given), known.recorded, known.recorded in known.waiting, known.failed
     )
+    source: list[Any] = list((known.answers if restore else given) or ())
     stored = [w for w in writes if w[0] != RESUME and (not drops_output or w[0] in _CONTROL)]
     if keep is not None:
-        source = known.answers if restore and known is not None else given
-        stored.append((RESUME, list(source or ())[:keep]))
-    before: list[tuple[str, list[Write]]] = []
-    if waits_for is not None and given is not None:
-        before.append((row_id(task_id, branch, waits_for), [(RESUME, [given[waits_for]])]))
-    if marks is not None:
-        before.append((row_id(task_id, branch, marks), [(RESUME, [])]))
+        stored.append((RESUME, source[:keep]))
+    rows: dict[int, list[Any] | None] = {}
+    if marks is not None and marks not in known.waiting:
+        rows[marks] = []
+    if waits_for is not None:
+        rows[waits_for] = [source[waits_for]]
     if batch == Batch.PARKED:
-        question = next(w[1] for w in writes if w[0] == INTERRUPT)
-        row = row_id(task_id, branch, keep or 0)
+        question, nth = next(w[1] for w in writes if w[0] == INTERRUPT), keep or 0
         if not below.isdisjoint(interrupt_ids(question)):
-            before.append((row, [(RESUME, None)]))
-        elif known is not None and known.waiting.get(keep or 0, ()) is None:
-            before.append((row, [(RESUME, [])]))  # the task's own question, where a subgraph's was before
-    return Stored(stored, before)
+            rows[nth] = None
+        elif known.waiting.get(nth, ()) is None:
+            rows[nth] = []  # the task's own question, where a subgraph's was before
+        if branch is not None:
+            stored = [w for w in stored if w[0] != INTERRUPT]
+    before = [(row_id(task_id, branch, n), [(RESUME, value)]) for n, value in rows.items()]
+    if batch == Batch.PARKED and branch is not None:
+        before.append((row_id(task_id, branch, asks=True), [(RESUME, question)]))
+    return Stored(before, stored)

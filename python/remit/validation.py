@@ -233,7 +233,8 @@ def _refusal(code: str, error: Exception, channel: str | None, value: Any) -> Ba
         detail = "; ".join(
             f"{w}: {x['msg']} (got {type(x['input']).__name__})" for w, x in zip(where, errors, strict=True)
         )
-        channel = channel or (str(errors[0]["loc"][0]) if errors and errors[0]["loc"] else None)
+        if channel is None and errors and errors[0]["loc"]:
+            channel, value = str(errors[0]["loc"][0]), errors[0]["input"]
     else:
         errors = []
         detail = f"{channel + ': ' if channel else ''}{type(error).__name__}: {error}"

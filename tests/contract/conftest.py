@@ -5,10 +5,14 @@
         stock = await world.thread(build, stock=True)  # the same thread, by LangGraph's own saver
 
 `pytest.mark.parametrize("world", [...], indirect=True)` chooses the backends: see WORLDS.
+
+REMIT_TEST_STOCK=1 puts LangGraph's own savers under every thread: tests of what stock does wrong must then fail, and
+guards must pass.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,7 @@ from graphs import POINTS, Build, Thread
 from ledger import Ledger
 from stores import AsyncStore, Store
 
+STOCK = bool(os.environ.get("REMIT_TEST_STOCK"))
 WORLDS = ("memory", "sqlite", "postgres", "amemory", "asqlite", "apg")
 
 
@@ -31,6 +36,7 @@ class World:
 
     async def saver(self, stock: bool = False, **options: Any) -> Any:
         """A saver over a new connection, as another process would make it."""
+        stock = stock or STOCK
         if isinstance(self.store, AsyncStore):
             return await (self.store.inner() if stock else self.store.wrapped(**options))
         return self.store.inner() if stock else self.store.wrapped(**options)

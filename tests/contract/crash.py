@@ -19,7 +19,13 @@ from stores import ASYNC_BACKENDS, AsyncStore, Store
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["langgraph.func", "langgraph.graph", "langgraph.checkpoint.sqlite.aio", "langgraph.checkpoint.postgres.aio", "remit"]
+    [
+        "langgraph.func",
+        "langgraph.graph",
+        "langgraph.checkpoint.sqlite.aio",
+        "langgraph.checkpoint.postgres.aio",
+        "remit",
+    ]
 )
 DEADLINE_S = 90
 
@@ -87,8 +93,15 @@ def _in_process(*call: Any) -> tuple[int | None, Any]:
 
 
 def run_killed(
-    place: tuple[str, str], build: Callable[..., Build], args: tuple[Any, ...], input: Any, at: str,
-    *, stock: bool = False, when_landed: bool = True, **options: Any,
+    place: tuple[str, str],
+    build: Callable[..., Build],
+    args: tuple[Any, ...],
+    input: Any,
+    at: str,
+    *,
+    stock: bool = False,
+    when_landed: bool = True,
+    **options: Any,
 ) -> None:
     """Runs one call in a process that is killed at the point `at`. `build(*args)` makes the graph's builder there.
     `when_landed`: the kill waits until an answer is durable, so that it is decided what the database holds."""
@@ -97,8 +110,13 @@ def run_killed(
 
 
 def run_elsewhere(
-    place: tuple[str, str], build: Callable[..., Build], args: tuple[Any, ...], input: Any,
-    *, stock: bool = False, **options: Any,
+    place: tuple[str, str],
+    build: Callable[..., Build],
+    args: tuple[Any, ...],
+    input: Any,
+    *,
+    stock: bool = False,
+    **options: Any,
 ) -> Any:
     """Runs one call in another process, and returns its outcome."""
     code, said = _in_process(*place, stock, build, args, input, None, options)

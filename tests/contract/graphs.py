@@ -110,6 +110,21 @@ def nested(node: Node, depth: int) -> Build:
     return build
 
 
+def unsaved(node: Node) -> Build:
+    """The node in a subgraph that keeps no checkpoints. LangGraph serves it bare answers only, by way of its parent."""
+
+    def build(saver: Any) -> Any:
+        inner = StateGraph(State)
+        inner.add_node("gate", node)
+        inner.add_edge(START, "gate")
+        outer = StateGraph(State)
+        outer.add_node("child", inner.compile(checkpointer=False))
+        outer.add_edge(START, "child")
+        return outer.compile(checkpointer=saver)
+
+    return build
+
+
 def functional(node: Node) -> Build:
     """The node's text in the body of an entrypoint."""
 
@@ -178,10 +193,12 @@ def outcome(result: Any) -> tuple[str, Any]:
 class Thread:
     """One thread of a graph, as one process sees it. Methods are awaited; over a sync saver they block."""
 
-    def __init__(self, graph: Any, is_async: bool, id: str = "thread", **options: Any) -> None:
+    def __init__(
+        self, graph: Any, is_async: bool, id: str = "thread", configurable: dict[str, Any] | None = None, **options: Any
+    ) -> None:
         self.graph = graph
         self.is_async = is_async
-        self.config: Any = {"configurable": {"thread_id": id}}
+        self.config: Any = {"configurable": {"thread_id": id, **(configurable or {})}}
         self.options = options
 
     async def call(self, input: Any) -> tuple[str, Any]:

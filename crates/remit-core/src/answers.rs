@@ -23,9 +23,10 @@ pub enum Batch {
 pub struct Storage {
     /// The task's own row: how many of the batch's answers it keeps. `None`: the row is not written.
     pub keep: Option<usize>,
-    /// The task's own row gets the list that was loaded, not the batch's (a shorter one must not replace it).
+    /// What is kept, and what waits, is taken from the list that was loaded, not from the batch's (a shorter one must
+    /// not replace it).
     pub restore: bool,
-    /// The batch's last answer goes to the waiting row of this question.
+    /// The answer to this question goes to its waiting row.
     pub waits_for: Option<usize>,
     /// An empty waiting row is written for this question, to say that its state is known.
     pub marks: Option<usize>,
@@ -34,8 +35,18 @@ pub struct Storage {
 }
 
 /// How a batch of a task is stored. `given`: the length of the list of answers in the batch, if it has one;
-/// `recorded`: the length of the list that was loaded; `waiting`: does the open question have a waiting row.
-pub fn store(batch: Batch, given: Option<usize>, recorded: usize, waiting: bool) -> Storage {
+/// `recorded`: the length of the list that was loaded; `marked`: has the question of that number a waiting row;
+/// `failed`: had the task failed before. A list of a failed task without a mark was stored by a stock saver, and its
+/// last answer counts as the open question's.
+pub fn store(
+    batch: Batch,
+    given: Option<usize>,
+    recorded: usize,
+    marked: bool,
+    failed: bool,
+) -> Storage {
+    let blurred = failed && !marked && recorded > 0;
+    let earlier = if blurred { recorded - 1 } else { recorded };
     match batch {
         Batch::Parked => Storage {
             keep: match given {
@@ -46,29 +57,34 @@ pub fn store(batch: Batch, given: Option<usize>, recorded: usize, waiting: bool)
             },
             restore: false,
             waits_for: None,
-            marks: None,
+            // an error stays recorded, so from now on a list without a mark would be blurred
+            marks: if failed {
+                Some(given.unwrap_or(0))
+            } else {
+                None
+            },
             drops_output: false,
         },
         Batch::Failed => match given {
-            Some(n) if n > recorded => Storage {
+            Some(n) if n > earlier => Storage {
                 keep: Some(n - 1),
                 restore: false,
                 waits_for: Some(n - 1),
                 marks: None,
                 drops_output: true,
             },
-            Some(_) => Storage {
-                keep: Some(recorded),
+            _ if blurred => Storage {
+                keep: Some(earlier),
                 restore: true,
-                waits_for: None,
-                marks: mark(recorded, waiting),
+                waits_for: Some(earlier),
+                marks: None,
                 drops_output: true,
             },
-            None => Storage {
-                keep: None,
-                restore: false,
+            _ => Storage {
+                keep: given.map(|_| recorded),
+                restore: true,
                 waits_for: None,
-                marks: mark(recorded, waiting),
+                marks: if marked { None } else { Some(recorded) },
                 drops_output: true,
             },
         },
@@ -82,16 +98,8 @@ pub fn store(batch: Batch, given: Option<usize>, recorded: usize, waiting: bool)
     }
 }
 
-fn mark(recorded: usize, waiting: bool) -> Option<usize> {
-    if waiting {
-        None
-    } else {
-        Some(recorded)
-    }
-}
-
-/// The question that is open, if it is known: the list's length, when REMIT stored the batch that could blur it
-/// (`marked`: the task has a waiting row), or when the task never failed.
+/// The question that is open, if it is known: the list's length, when the question of that number has a waiting row
+/// (`marked`), or when the task never failed.
 pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) -> Option<usize> {
     if parked && (marked || !failed) {
         Some(recorded)

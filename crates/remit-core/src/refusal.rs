@@ -52,8 +52,20 @@ pub const TABLE: &[Entry] = &[
     Entry {
         code: "bad-fork",
         class: Class::Error,
-        message: "remit_fork must be True, False or a non-empty string, not {given}",
+        message: "remit_fork must be True, False or a non-empty string that a database can store, not {given}",
         hint: "pass configurable={{\"remit_fork\": True}} for a fresh branch, or a string that names it",
+    },
+    Entry {
+        code: "bad-key",
+        class: Class::Error,
+        message: "REMIT does not know {given} in configurable",
+        hint: "known are remit_fork and remit_inspect",
+    },
+    Entry {
+        code: "fork-delta",
+        class: Class::Error,
+        message: "thread {thread} has DeltaChannels, and this LangGraph would rebuild a fork's state from the main line's writes; nothing was run",
+        hint: "upgrade langgraph: newer releases store such a channel whole when a run forks",
     },
     Entry {
         code: "stray-no-thread",
@@ -119,7 +131,7 @@ pub const TABLE: &[Entry] = &[
         code: "out-of-lineage",
         class: Class::Order,
         message: "checkpoint {checkpoint} of thread {thread} names {parent} as its parent, but the run stands at {frontier}; it was not stored",
-        hint: "another run moved the thread on: read the state again and repeat the call",
+        hint: "each checkpoint of a run follows the one before it: read the state again and repeat the call",
     },
     Entry {
         code: "durable-step",

@@ -21,22 +21,23 @@ pub enum Batch {
     Other,
 }
 
-/// How to store a batch: (answers kept in the task's row or None, store the loaded list instead,
-/// question whose waiting row gets the last answer or None, question whose waiting row is marked empty or None,
+/// How to store a batch: (answers kept in the task's row or None, take them from the loaded list,
+/// question whose answer goes to its waiting row or None, question whose waiting row is marked empty or None,
 /// leave out ordinary writes).
 #[pyfunction]
 pub fn store(
     batch: Batch,
     given: Option<usize>,
     recorded: usize,
-    waiting: bool,
+    marked: bool,
+    failed: bool,
 ) -> (Option<usize>, bool, Option<usize>, Option<usize>, bool) {
     let batch = match batch {
         Batch::Parked => core::Batch::Parked,
         Batch::Failed => core::Batch::Failed,
         Batch::Other => core::Batch::Other,
     };
-    let s = core::store(batch, given, recorded, waiting);
+    let s = core::store(batch, given, recorded, marked, failed);
     (s.keep, s.restore, s.waits_for, s.marks, s.drops_output)
 }
 

@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use crate::errors::{errors, refuse};
     #[pymodule_export]
-    use crate::ids::{branch_name, parse_row, row_id};
+    use crate::ids::{branch_name, branch_ordinal, parse_row, row_id};
     #[pymodule_export]
     use crate::ledger::Ledger;
     #[pymodule_export]

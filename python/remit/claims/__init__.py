@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .base import Store
-from .memory import MemoryStore
+from .memory import MemoryStore, memory_store
 
 __all__ = ["MemoryStore", "Store", "store_for"]
 
@@ -21,4 +21,4 @@ def store_for(inner: Any) -> Store:
         from .postgres import PostgresStore
 
         return PostgresStore(inner)
-    return MemoryStore()
+    return memory_store(inner)

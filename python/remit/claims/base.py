@@ -21,9 +21,12 @@ class Store:
     """Statements that make the tables; each may be repeated, also by racing processes."""
     select_version = ""
     select_forks = ""
+    select_token = ""
     insert_fork = ""
     delete_thread = ""
     is_ready = False
+    is_durable = True
+    """Does the store outlive the process, as its saver does?"""
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError("a store runs its statements in `execute`")
@@ -60,17 +63,30 @@ class Store:
             raise refuse("tables-newer", found=found, known=VERSION)
         self.is_ready = True
 
-    def fork(self, thread: str, namespace: str, checkpoint: str, token: str | None) -> Steps[tuple[int, bool]]:
-        """Names a fork: (ordinal, is it fresh). Two that fork at once get two ordinals, one token gets one."""
+    def fork(
+        self, thread: str, namespace: str, checkpoint: str, token: str | None, seen: list[str | None]
+    ) -> Steps[tuple[int, bool]]:
+        """Names a fork: (ordinal, is it fresh). Two that fork at once get two ordinals, one token gets one. `seen`
+        are the forks that left rows at the checkpoint, by ordinal, for a store that does not outlive them."""
         yield from self.setup()
         while True:
             rows = yield Query(self, self.select_forks, (thread, namespace, checkpoint))
-            ordinal, fresh = fork([row[0] for row in rows], token)
+            known: list[str | None] = [row[0] for row in rows]
+            for ordinal in range(len(known), len(seen)):
+                yield Query(self, self.insert_fork, (thread, namespace, checkpoint, ordinal, seen[ordinal]))
+                known.append(seen[ordinal])
+            ordinal, fresh = fork(known, token)
             if not fresh:
                 return ordinal, False
             row = (thread, namespace, checkpoint, ordinal, token)
             if (yield Query(self, self.insert_fork, row)):
                 return ordinal, True
+
+    def find_fork(self, thread: str, namespace: str, token: str) -> Steps[str | None]:
+        """The newest checkpoint at which a token named a fork."""
+        yield from self.setup()
+        rows = yield Query(self, self.select_token, (thread, namespace, token))
+        return rows[0][0] if rows else None
 
     def forget(self, thread: str) -> Steps[None]:
         """Deletes what is kept of a thread."""

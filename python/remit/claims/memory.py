@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from .base import VERSION, Store
 
+_stores: WeakKeyDictionary[Any, MemoryStore] = WeakKeyDictionary()
+_stores_lock = Lock()
+
+
+def memory_store(inner: Any) -> MemoryStore:
+    """The store of a saver object, the same for all its wrappers."""
+    with _stores_lock:
+        try:
+            store = _stores.get(inner)
+            if store is None:
+                store = _stores[inner] = MemoryStore()
+        except TypeError:  # it cannot be a key: neither hashed nor referenced weakly
+            return MemoryStore()
+        return store
+
 
 class MemoryStore(Store):
-    """Forks of this process only."""
+    """Forks of this process only. What an earlier process forked is told by the rows that it left in the saver."""
 
     select_version = "version"
-    select_forks = "select"
+    select_forks = "forks"
+    select_token = "token"
     insert_fork = "insert"
     delete_thread = "delete"
+    is_durable = False
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -28,13 +46,17 @@ class MemoryStore(Store):
                 for key in [k for k in self._forks if k[0] == parameters[0]]:
                     del self._forks[key]
                 return []
-            forks = self._forks.setdefault(parameters[:3], [])
+            if statement == self.select_token:
+                thread, namespace, token = parameters
+                named = [k[2] for k, forks in self._forks.items() if k[:2] == (thread, namespace) and token in forks]
+                return [(max(named),)] if named else []
+            forks = self._forks.get(parameters[:3], [])
             if statement == self.select_forks:
                 return [(token,) for token in forks]
             ordinal, token = parameters[3:]
             if ordinal != len(forks) or (token is not None and token in forks):
                 return []
-            forks.append(token)
+            self._forks[parameters[:3]] = [*forks, token]
             return [(ordinal,)]
 
     async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:

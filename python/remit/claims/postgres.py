@@ -30,6 +30,10 @@ class PostgresStore(Store):
         "SELECT token FROM remit_forks WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s"
         " ORDER BY ordinal"
     )
+    select_token = (
+        "SELECT checkpoint_id FROM remit_forks WHERE thread_id = %s AND checkpoint_ns = %s AND token = %s"
+        " ORDER BY checkpoint_id DESC LIMIT 1"
+    )
     insert_fork = (
         "INSERT INTO remit_forks (thread_id, checkpoint_ns, checkpoint_id, ordinal, token) VALUES (%s, %s, %s, %s, %s)"
         " ON CONFLICT DO NOTHING RETURNING ordinal"

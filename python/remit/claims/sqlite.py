@@ -24,6 +24,10 @@ class SqliteStore(Store):
     select_forks = (
         "SELECT token FROM remit_forks WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY ordinal"
     )
+    select_token = (
+        "SELECT checkpoint_id FROM remit_forks WHERE thread_id = ? AND checkpoint_ns = ? AND token = ?"
+        " ORDER BY checkpoint_id DESC LIMIT 1"
+    )
     insert_fork = (
         "INSERT INTO remit_forks (thread_id, checkpoint_ns, checkpoint_id, ordinal, token) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING RETURNING ordinal"
