@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -100,10 +101,12 @@ class Protocol:
         forks = bool(wanted)
         if addressed and not forks and wish.answer is not None and self.config.fork_on_explicit_checkpoint:
             forks = yield from self._has_moved_past(config, tup)
+            run.stands_alone = not forks
         if forks:
             tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None, bool(addressed))
         intent = Intent.INSPECT if run.intent == Intent.FORK and run.fork is None else run.intent
-        loaded = Rows(tup.pending_writes).load(intent, run.fork, run.answer)
+        keeps = not addressed or _knows("checkpoint_superseded")
+        loaded = Rows(tup.pending_writes).load(intent, run.fork, run.answer, keeps, _runs_one_task(tup))
         if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
             loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
         if run.answer is not None:
@@ -151,7 +154,7 @@ class Protocol:
         if _is_delta(tup):
             # its channels are rebuilt from rows by channel, so the branch's must be where LangGraph's are: it keeps
             # them apart itself, if it sees the main line's writes and stores such a channel whole
-            if not _stores_deltas_whole():
+            if not _knows("delta_channels_with_pending_writes"):
                 raise refuse("fork-delta", thread=run.thread, namespace=run.namespace, checkpoint=checkpoint)
             return tup
         run.stands_alone = True
@@ -180,7 +183,8 @@ class Protocol:
             tup = yield from self._on_its_line(run, parent, parent.tasks.get(task), tup)
             if tup is None:
                 return None
-        shown = self._follow(run, tup, Rows(tup.pending_writes).load(run.intent, run.fork, run.answer))
+        loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer, alone=_runs_one_task(tup))
+        shown = self._follow(run, tup, loaded)
         if run.answer is not None:
             yield from self._bring_down(config, run, parent, task, tup.checkpoint["id"])
         return shown
@@ -219,9 +223,11 @@ class Protocol:
             return
         if _admits(run, bound):
             row = row_id(bound[0], run.fork, bound[1])
-            yield from self._write(run.thread, run.namespace, checkpoint, [(RESUME, [run.answer[1]])], row)
+            waits = run.tasks[bound[0]].waiting[bound[1]]
+            yield from self._write(run.thread, run.namespace, checkpoint, [(RESUME, waits)], row)
         if parent.bound is not None and parent.bound[0] == task and parent.checkpoint is not None:
             row = row_id(task, parent.fork, parent.bound[1])
+            parent.tasks[task].waiting[parent.bound[1]] = None
             parent.bound = None
             yield from self._write(parent.thread, parent.namespace, parent.checkpoint, [(RESUME, None)], row)
 
@@ -230,12 +236,13 @@ class Protocol:
         run.checkpoint = tup.checkpoint["id"]
         run.tasks = loaded.tasks
         run.values = tup.checkpoint["channel_values"]
-        if run.answer is not None and not run.answer[0] and len(loaded.open) == 1:
-            id = loaded.open[0]
-            task = loaded.tasks[id]
+        if run.answer is not None and not run.answer[0] and loaded.asking is not None:
+            task = loaded.tasks[loaded.asking]
             asked = task.asked
-            if not task.is_below and asked is not None and is_reached(asked, task.recorded):
-                run.bound = (id, asked)
+            if asked is not None and is_reached(asked, task.recorded):
+                run.bound = (loaded.asking, asked)
+                # known from now on, before it is stored
+                task.waiting[asked] = (run.answer[1],) if task.is_elsewhere else [run.answer[1]]
         token = Token(os.urandom(16).hex())
         token.run = run
         shown = CheckpointTuple(
@@ -365,13 +372,15 @@ class Protocol:
                 if refused is not None:
                     raise refused
             here = run is not None and run.checkpoint == conf.get("checkpoint_id")
-            waits: tuple[str, list[tuple[str, Any]]] | None = None
+            waits: tuple[str, Sequence[tuple[str, Any]]] | None = None
             if task_id == NULL_TASK and run is not None and run.answer is not None and (here or run.checkpoint is None):
                 writes, waits = self._bind(run, writes)
             branch = run.fork if here and run is not None else None
             known = run.tasks.get(task_id) if here and run is not None else None
-            stored = store_batch(task_id, writes, branch, known, run.below if run is not None else set())
-            _tell_parents(run, writes)
+            below = run.below if run is not None else set()
+            own_ids = partial(_own_ids, conf.get("checkpoint_ns") or "", task_id, path)
+            stored = store_batch(task_id, writes, branch, known, below, own_ids)
+            _tell_callers(run, writes)
             for row, rows in stored.before:
                 yield Ask("put_writes", (config, rows, row))
             if stored.writes:
@@ -385,7 +394,7 @@ class Protocol:
 
     def _bind(
         self, run: Run, writes: Sequence[tuple[str, Any]]
-    ) -> tuple[Sequence[tuple[str, Any]], tuple[str, list[tuple[str, Any]]] | None]:
+    ) -> tuple[Sequence[tuple[str, Any]], tuple[str, Sequence[tuple[str, Any]]] | None]:
         """A bare answer is stored with the question it is for, a stray one is not stored, the rest stays: what is
         stored under the null task, and the row of the answer."""
         rest = [w for w in writes if w[0] != RESUME]
@@ -393,7 +402,7 @@ class Protocol:
             return writes, None
         if run.bound is not None:
             task, nth = run.bound
-            answer = (row_id(task, run.fork, nth), [(RESUME, [run.answer[1]])])
+            answer = (row_id(task, run.fork, nth), [(RESUME, run.tasks[task].waiting[nth])])
             return rest, answer if _admits(run, run.bound) else None
         asked_below = any(t.is_below for t in run.tasks.values() if t.parked)
         return (rest if run.stray or asked_below or run.fork is not None else writes), None
@@ -487,10 +496,10 @@ def _without_keys(config: Any) -> Any:
     return {**config, "configurable": {k: v for k, v in conf.items() if k not in _KEYS}}
 
 
-def _stores_deltas_whole() -> bool:
-    """Does this LangGraph store a delta channel whole in a run that starts from written-to checkpoints?"""
-    checkpoints = import_module("langgraph.pregel._checkpoint")
-    return hasattr(checkpoints, "delta_channels_with_pending_writes")
+def _knows(name: str) -> bool:
+    """Is this a LangGraph that keeps finished siblings of an addressed run (`checkpoint_superseded`), or that stores
+    a delta channel whole in a run that starts from written-to checkpoints (`delta_channels_with_pending_writes`)?"""
+    return hasattr(import_module("langgraph.pregel._checkpoint"), name)
 
 
 def _is_delta(tup: CheckpointTuple) -> bool:
@@ -558,12 +567,29 @@ def _admits(run: Run, bound: tuple[str, int]) -> bool:
     return run.admitted.admit(*bound)
 
 
-def _tell_parents(run: Run | None, writes: Sequence[tuple[str, Any]]) -> None:
-    """A subgraph's questions are its parents' too, which then know that the answers belong below."""
-    if run is None or run.parent is None:
-        return
+def _runs_one_task(tup: CheckpointTuple) -> bool:
+    """Is one task triggered, and no more? Only a StateGraph's checkpoint tells."""
+    values = tup.checkpoint["channel_values"]
+    triggered = sum(channel.startswith("branch:to:") for channel in values)
+    return triggered + len(values.get("__pregel_tasks") or ()) == 1
+
+
+def _own_ids(namespace: str, task_id: str, path: tuple[str, ...], nth: int) -> set[str]:
+    """The ids that a node's own n-th question may have: LangGraph makes them from the node's namespace, newer releases
+    from the number too. Only the path of a node that an edge triggered tells its name."""
+    kind, _, name = (path[0] if path else "").partition(", ")
+    if kind != "~__pregel_pull" or not name:
+        return set()
+    interrupt: Any = import_module("langgraph.types").Interrupt
+    own = f"{namespace}|{name}:{task_id}" if namespace else f"{name}:{task_id}"
+    return {interrupt.from_ns(value=None, ns=own).id, interrupt.from_ns(value=None, ns=f"{own}|{nth}").id}
+
+
+def _tell_callers(run: Run | None, writes: Sequence[tuple[str, Any]]) -> None:
+    """A question goes up to whoever called: to the task that called this one, and to the graphs that this one is part
+    of. They then know that the answer belongs below."""
     ids = {i for channel, value in writes if channel == INTERRUPT for i in interrupt_ids(value)}
-    above = run.parent if ids else None
+    above = run if ids else None
     while above is not None:
         above.below |= ids
         above = above.parent

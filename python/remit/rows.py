@@ -6,7 +6,7 @@ The grammar of the row ids is the core's (`ids`), the form in which answers are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ._core import (
@@ -42,7 +42,8 @@ class Task:
     Attributes:
         answers: the recorded list, None if there is no row.
         waiting: what waits, by question: `[value]`, `[]` (nothing, and this is known), None (it was asked by a
-            subgraph, which keeps the answer).
+            subgraph or by another task, which keeps the answer), `(value,)` and `()` (it was asked by something that
+            keeps no rows, a subgraph without a checkpointer).
         interrupts: the ids of the questions that are open.
     """
 
@@ -60,7 +61,7 @@ class Task:
 
     def __init__(self) -> None:
         self.answers: list[Any] | None = None
-        self.waiting: dict[int, list[Any] | None] = {}
+        self.waiting: dict[int, list[Any] | tuple[Any, ...] | None] = {}
         self.parked = False
         self.asked_elsewhere = False
         self.question: Any = None
@@ -106,12 +107,18 @@ class Task:
 
     @property
     def is_below(self) -> bool:
-        """Was the open question asked by a subgraph?"""
+        """Was the open question asked by a subgraph or another task, which keeps the answer?"""
         return self.waiting.get(self.recorded, ()) is None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Was the open question asked by something that keeps no rows?"""
+        return isinstance(self.waiting.get(self.recorded), tuple)
 
     def served(self) -> list[Any]:
         """All answers, as LangGraph would have recorded them: a copy, since it appends in place."""
-        return [*(self.answers or ()), *(self.waiting.get(self.recorded) or ())]
+        waits = self.waiting.get(self.recorded)
+        return [*(self.answers or ()), *(waits if isinstance(waits, list) else ())]
 
 
 def interrupt_ids(value: Any) -> list[str]:
@@ -136,19 +143,29 @@ class Rows:
                 task = tasks[id] = Task()
             task.take(INTERRUPT if asks else channel, value, waits_for)
 
-    def load(self, intent: Intent, branch: str | None = None, answer: tuple[bool, Any] | None = None) -> Loaded:
+    def load(
+        self,
+        intent: Intent,
+        branch: str | None = None,
+        answer: tuple[bool, Any] | None = None,
+        keeps: bool = True,
+        alone: bool = False,
+    ) -> Loaded:
         """What a load shows, and what is open. A branch begins with the rows that belong to no branch, under the
-        fork's rule; its own rows come before them."""
+        fork's rule; its own rows come before them. `keeps`: the loop does not run finished tasks again; `alone`: it
+        runs one task only."""
         if branch is None:
-            return Loaded([(self.base, intent, False)], answer)
+            return Loaded([(self.base, intent, False)], answer, alone)
         own = dict(self.branches.get(branch, {}))
-        passed = self._passed(answer) if intent == Intent.FORK else set()
+        passed = self._passed(answer) if intent == Intent.FORK and keeps else set()
         for id, task in self.base.items():
             if task.parked and id not in passed and not (id in own and own[id].parked):
                 own.setdefault(id, Task()).ask(task)
         base = {id: task.without_question() if id in own or id in passed else task for id, task in self.base.items()}
         return Loaded(
-            [(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)], answer
+            [(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)],
+            answer,
+            alone,
         )
 
     def forks(self, checkpoint: str) -> list[str | None]:
@@ -187,11 +204,14 @@ class Loaded:
         tasks: the tasks' rows, by id.
         open: the ids of the tasks that have a question open.
         interrupts: the open questions' ids.
+        asking: the task that asks the question which a bare answer is for, if that is known.
     """
 
-    __slots__ = ("interrupts", "open", "tasks", "writes")
+    __slots__ = ("asking", "interrupts", "open", "tasks", "writes")
 
-    def __init__(self, groups: Sequence[tuple[dict[str, Task], Intent, bool]], answer: tuple[bool, Any] | None) -> None:
+    def __init__(
+        self, groups: Sequence[tuple[dict[str, Task], Intent, bool]], answer: tuple[bool, Any] | None, alone: bool
+    ) -> None:
         self.writes: list[PendingWrite] = []
         self.tasks: dict[str, Task] = {}
         outputs: set[str] = set()
@@ -204,9 +224,12 @@ class Loaded:
         runs = {ids[n] for n in unfinished([number[i] for i in outputs if i in number], list(number.values()))}
         self.open = [id for id in ids if id in runs and self.tasks[id].parked]
         self.interrupts = {i for id in self.open for i in self.tasks[id].interrupts}
-        answered = [number[id] for id in self._answered(answer, runs)]
+        reached = self._answered(answer, runs)
+        askers = [id for id in reached if self.tasks[id].parked and not self.tasks[id].is_below]
+        self.asking = askers[0] if len(askers) == 1 else None
+        answered = [number[id] for id in reached]
         for tasks, intent, _ in groups:
-            self._show_answers(tasks, intent, number, answered)
+            self._show_answers(tasks, intent, number, answered, alone)
 
     def _show_output(self, id: str, task: Task, intent: Intent, own: bool) -> list[str]:
         shows = shows_output(
@@ -230,12 +253,12 @@ class Loaded:
         if named:
             return [id for id in self.open if not value.keys().isdisjoint(self.tasks[id].interrupts)]
         if self.open:
-            return self.open if len(self.open) == 1 else []
+            return self.open if len({tuple(self.tasks[id].interrupts) for id in self.open}) == 1 else []
         # a node that was answered at a static breakpoint, and failed
         return [id for id in runs if self.tasks[id].failed and self.tasks[id].served()]
 
     def _show_answers(
-        self, tasks: dict[str, Task], intent: Intent, number: dict[str, int], answered: list[int]
+        self, tasks: dict[str, Task], intent: Intent, number: dict[str, int], answered: list[int], alone: bool
     ) -> None:
         facts: list[tuple[int | None, Class, int, tuple[int, int] | None]] = []
         rows: list[tuple[str, str, Any]] = []
@@ -251,7 +274,11 @@ class Loaded:
             if served := task.served():
                 facts.append((slot, Class.RESUME, len(served), None))
                 rows.append((id, RESUME, served))
-        for (id, channel, value), show in zip(rows, view(facts, intent, answered, False), strict=True):
+            if task.is_elsewhere and (waits := task.waiting[task.recorded]):
+                # whoever asked takes it as LangGraph gave it: from the null task
+                facts.append((None, Class.RESUME, 1, None if slot is None else (slot, task.recorded)))
+                rows.append((NULL_TASK, RESUME, list(waits)))
+        for (id, channel, value), show in zip(rows, view(facts, intent, answered, alone), strict=True):
             if channel == INTERRUPT:
                 self.writes.append((id, INTERRUPT, value))
             elif channel == RESUME and show != Show.HIDE:
@@ -267,10 +294,16 @@ class Stored(NamedTuple):
 
 
 def store_batch(
-    task_id: str, writes: Sequence[Write], branch: str | None, known: Task | None, below: set[str]
+    task_id: str,
+    writes: Sequence[Write],
+    branch: str | None,
+    known: Task | None,
+    below: set[str],
+    own_ids: Callable[[int], set[str]],
 ) -> Stored:
     """How a batch of a task's writes is stored, beside what is `known` of the task at this checkpoint. `below`: the
-    ids of the questions that subgraphs asked."""
+    ids of the questions that subgraphs and other tasks asked; `own_ids`: the ids that the task's own n-th question
+    may have, none if they are not known."""
     channels = {w[0] for w in writes}
     if INTERRUPT in channels:
         batch = Batch.PARKED
@@ -288,17 +321,20 @@ def store_batch(
     stored = [w for w in writes if w[0] != RESUME and (not drops_output or w[0] in _CONTROL)]
     if keep is not None:
         stored.append((RESUME, source[:keep]))
-    rows: dict[int, list[Any] | None] = {}
+    rows: dict[int, list[Any] | tuple[Any, ...] | None] = {}
     if marks is not None and marks not in known.waiting:
         rows[marks] = []
     if waits_for is not None:
         rows[waits_for] = [source[waits_for]]
     if batch == Batch.PARKED:
         question, nth = next(w[1] for w in writes if w[0] == INTERRUPT), keep or 0
-        if not below.isdisjoint(interrupt_ids(question)):
+        asked, own = interrupt_ids(question), own_ids(nth)
+        if not below.isdisjoint(asked):
             rows[nth] = None
-        elif known.waiting.get(nth, ()) is None:
-            rows[nth] = []  # the task's own question, where a subgraph's was before
+        elif own and own.isdisjoint(asked):
+            rows[nth] = ()
+        elif not isinstance(known.waiting.get(nth, []), list):
+            rows[nth] = []  # the task's own question, where another's was before
         if branch is not None:
             stored = [w for w in stored if w[0] != INTERRUPT]
     before = [(row_id(task_id, branch, n), [(RESUME, value)]) for n, value in rows.items()]

@@ -19,7 +19,7 @@ class Run:
         tasks: the tasks that have rows at `checkpoint`, by id.
         bound: the question, as (task id, n), that its bare answer is for.
         values: the channel values at its frontier.
-        below: the ids of the questions that its subgraphs asked.
+        below: the ids of the questions that its subgraphs and tasks asked so far.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
         stray: its resume answers nothing.
         refused: the refusal that poisoned it: nothing more of it is stored.

@@ -357,7 +357,11 @@ async def test_a_fork_of_a_workflow_that_has_recorded_an_answer(world, ledger, n
     if finished:
         assert await answer(thread, "m2") == ["receipt", "m1", "m2"]
     value = {first["q1"]: "f1"} if named else "f1"
-    # unaddressed where it can be: LangGraph 1.2.9 serves an addressed bare answer to both tasks, see below
+    if finished and not named and LANGGRAPH < (1, 2, 24):
+        # it would serve an addressed bare answer to both tasks, see below: the answer must be named
+        with pytest.raises(RuntimeError, match="multiple pending interrupts"):
+            await answer(thread, value, old, remit_fork="f")
+        return
     assert await answer(thread, value, old if finished else None, remit_fork="f") == asks("q2")
     if not finished:
         assert await answer(thread, "m2") == ["receipt", "m1", "m2"]
@@ -455,15 +459,14 @@ async def test_states_after_forks_are_what_langgraph_would_show(world):
 
 @SOME
 async def test_a_stock_saver_on_the_same_database_answers_the_main_line_as_if_there_were_no_fork(world):
-    """Forks are parked at the main line's checkpoint: at its question's successor in a node, in a subgraph."""
-    shapes = {"node": two_in_one(), "subgraph": saved(nest(row(gate("q1"), gate("q2"))))}
-    for name, build in shapes.items():
-        thread = await world.thread(build, id=name)
-        await start(thread)
-        assert await answer(thread, "x1", remit_fork="x") == asks("q2")
-        stock = await world.thread(build, stock=True, id=name)
-        assert await answer(stock, "m1") == asks("q2")
-        assert await answer(stock, "m2") == ["m1", "m2"]
+    """The fork is parked at the main line's checkpoint. (In a subgraph a stock saver cannot tell the lines apart: it
+    takes the newest checkpoint of the subgraph's namespace, whoever's it is; docs/guides/adopting.md says so.)"""
+    thread = await world.thread(two_in_one())
+    await start(thread)
+    assert await answer(thread, "x1", remit_fork="x") == asks("q2")
+    stock = await world.thread(two_in_one(), stock=True)
+    assert await answer(stock, "m1") == asks("q2")
+    assert await answer(stock, "m2") == ["m1", "m2"]
 
 
 @SOME

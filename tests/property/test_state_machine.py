@@ -256,7 +256,6 @@ class Machine(RuleBasedStateMachine):
     store = "memory"
     is_async = True
     wrapped = True  # False: the stock saver, to see that the reference can tell
-    finishes_again = True  # does this LangGraph run finished siblings again at an addressed checkpoint?
 
     def __init__(self) -> None:
         super().__init__()
@@ -335,6 +334,10 @@ class Machine(RuleBasedStateMachine):
             return self.loop.run_until_complete(self.graph.aget_state({"configurable": conf}))
         return self.graph.get_state({"configurable": conf})
 
+    def is_behind(self, conf: dict[str, Any]) -> bool:
+        """Is the call addressed at a checkpoint that is not the head, and on no branch of its own?"""
+        return "remit_fork" not in conf and self.head is not None and conf["checkpoint_id"] != self.head.id
+
     def poisons(self, line: Line) -> bool:
         return PINS and self.durability == "exit" and any(s[0].done for s in line.values())
 
@@ -350,7 +353,7 @@ class Machine(RuleBasedStateMachine):
         """A call that runs the tasks of a line, of which some are supplied with an answer. Returns the line as it
         is afterwards, None if it refused to run."""
         if self.poisons(line):
-            return {k: list(v) for k,v in line.items()}
+            return {k: list(v) for k, v in line.items()}
         note(f"call {input!r} {conf} on {line} fails={self.world.fails} dies={self.world.dies}")
         doomed = self.world.dies
         # a death that the task does not come to is no death
@@ -382,7 +385,7 @@ class Machine(RuleBasedStateMachine):
         expected: list[Any] = []
         for slot in slots:
             if slot.done:
-                again = "checkpoint_id" in conf and self.finishes_again
+                again = "checkpoint_id" in conf and (PINS or self.is_behind(conf))
                 if served is None or (again and tuple(served) == slot.given) or (died and again):
                     possible.append(slot)
                 expected.append("not run" if not again else slot.given)
@@ -467,7 +470,16 @@ class Machine(RuleBasedStateMachine):
 
     # -- rules
 
+    @precondition(lambda self: not self.is_waiting())
     @rule(value=st.integers(0, 9), mood=moods)
+    def start(self, value: int, mood: Any) -> None:
+        self.new_input(value, mood)
+
+    @precondition(lambda self: self.is_waiting())
+    @rule(value=st.integers(0, 9), mood=moods)
+    def abandon(self, value: int, mood: Any) -> None:
+        self.new_input(value, mood)
+
     def new_input(self, value: int, mood: Any) -> None:
         self.set_mood(mood if mood is not None and mood[0] == "fails" else None)
         lineage = self.head.lineage if self.head is not None else None
@@ -505,7 +517,7 @@ class Machine(RuleBasedStateMachine):
     def bare(self, place: Place, line: Line, conf: Any, lineage: Any, odd: Any) -> None:
         unfinished = [node for node, slots in line.items() if not slots[0].done]
         asking = [node for node in unfinished if line[node][0].asked is not None]
-        if BARE and (len(asking) != len(unfinished) or len(asking)>1):
+        if BARE and (len(asking) != len(unfinished) or len(asking) > 1):
             return
         answer = self.answer(odd)
         after = self.call(Command(resume=answer), conf, line, {n: answer for n in asking[:1]}, True)
@@ -533,7 +545,11 @@ class Machine(RuleBasedStateMachine):
     def can_fork(self, place: Place) -> bool:
         # TODO first questions only
         lines = [place.line, *place.forks]
-        return place.line is not None and bool(place.ids) and all((s.asked or 0) == 0 for s in sum(place.line.values(), []))
+        return (
+            place.line is not None
+            and bool(place.ids)
+            and all((s.asked or 0) == 0 for s in sum(place.line.values(), []))
+        )
 
     def has_asked(self) -> bool:
         return any(self.can_fork(place) for place in self.places)
@@ -560,6 +576,13 @@ class Machine(RuleBasedStateMachine):
         plain = token is None and not is_head and how != "none" and data.draw(st.booleans(), label="plain")
         if not plain:
             conf["remit_fork"] = token or True
+        if plain and not any(p.lineage == place.lineage and p.id > place.id for p in self.places):
+            # its own line has not moved past it: this is no fork
+            if how == "bare":
+                self.bare(place, place.line, conf, place.lineage, odd)
+            return
+        if token is not None and "checkpoint_id" not in conf:
+            place = max((p for p in self.places if token in p.tokens), key=lambda p: p.id, default=place)
         if token is not None and token in place.tokens:
             ordinal = place.tokens[token]
             name = (place.id, ordinal)
@@ -580,7 +603,7 @@ class Machine(RuleBasedStateMachine):
             unfinished = [node for node, slots in line.items() if not slots[0].done]
             asking = [node for node in unfinished if line[node][0].asked is not None]
             answer = self.answer(odd)
-            if BARE and (len(asking) != len(unfinished) or len(asking)>1):
+            if BARE and (len(asking) != len(unfinished) or len(asking) > 1):
                 return
             after = self.call(Command(resume=answer), conf, line, {n: answer for n in asking[:1]}, True)
             assert after is None or len(asking) == 1, "an ambiguous answer was not refused"
@@ -692,7 +715,11 @@ def test_machine(store_kind: str, async_kind: bool, durable: str) -> None:
         store, is_async, durability = store_kind, async_kind, durable
 
     options = settings(
-        max_examples=int(os.environ.get("EX", "40")), stateful_step_count=20, derandomize=not os.environ.get("RANDOM"), suppress_health_check=list(HealthCheck),
-        database=None, phases=[Phase.generate] if os.environ.get("NOSHRINK") else [Phase.generate, Phase.shrink],
+        max_examples=int(os.environ.get("EX", "40")),
+        stateful_step_count=20,
+        derandomize=not os.environ.get("RANDOM"),
+        suppress_health_check=list(HealthCheck),
+        database=None,
+        phases=[Phase.generate] if os.environ.get("NOSHRINK") else [Phase.generate, Phase.shrink],
     )
     run_state_machine_as_test(Kind, settings=options)

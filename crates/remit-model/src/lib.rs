@@ -7,13 +7,17 @@
 //! | [`runs`] | the pinned runs of `models/results.csv` |
 //! | [`tables`] | counts as text, Markdown and JSON |
 //! | [`config`] | TLC's configuration files |
+//! | [`conformance`] | `remit-core` driven by the model |
 //! | [`bits`], [`seq`] | compact states |
+//!
+//! Not here yet: the consume claim, which the core has not either; see [`conformance`].
 
 #![forbid(unsafe_code)]
 
 pub mod bits;
 pub mod checker;
 pub mod config;
+pub mod conformance;
 pub mod runs;
 pub mod seq;
 pub mod systems;

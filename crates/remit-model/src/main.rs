@@ -1,5 +1,10 @@
 //! The command line: counts to stdout, progress to stderr. Exit status 1: something is not as pinned; 2: no answer.
 use remit_model::checker::{Error, Step, Verdict};
+use remit_model::conformance::core::Shipped;
+use remit_model::conformance::search::{
+    every_sequence, every_state, random, Trace, REFERENCE, WIDER,
+};
+use remit_model::conformance::world::World;
 use remit_model::runs::{Counts, Models, Run};
 use remit_model::tables::{
     grouped, json, results, sometimes, tables, Row, Subject, Table, SUBJECTS,
@@ -9,7 +14,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: remit-model SUBJECT [--format text|markdown|json] [--models DIR]
-       remit-model replay RUN [--models DIR]
+       remit-model conform [SEQUENCES [FIRST_SEED]]
+       remit-model replay RUN|TRACE [--models DIR]
 
 SUBJECT  check        the reference, each fault once, liveness, and what is not vacuous
          matrix       each fault against each property, at two bounds, and under parking
@@ -19,7 +25,10 @@ SUBJECT  check        the reference, each fault once, liveness, and what is not 
          parked       crash while parked, durable and volatile
          scaled       seven million states
          all          everything
-replay   prints the counterexample of a run, step by step: replay matrix/Replay_EO
+conform  drives remit-core through the model's actions: all sequences at the reference bounds, all states at wider
+         ones, and SEQUENCES random ones (20000)
+replay   prints a run's counterexample step by step (replay matrix/Replay_EO), or what remit-core does in a trace
+         that conform printed (replay '3,2,2,2,1,1: ExecTask EmitInterrupt Consume(v1)')
 ";
 
 fn main() -> ExitCode {
@@ -79,6 +88,10 @@ fn run(arguments: &[String]) -> Result<(String, ExitCode), Error> {
     let o = options(arguments)?;
     let words: Vec<&str> = o.words.iter().map(String::as_str).collect();
     match words[..] {
+        ["replay", trace] if trace.contains(':') => retrace(trace),
+        ["conform"] => Ok(conform("20000", "0")?),
+        ["conform", sequences] => Ok(conform(sequences, "0")?),
+        ["conform", sequences, first] => Ok(conform(sequences, first)?),
         ["replay", run] => Ok((replay(&o.models, run)?, ExitCode::SUCCESS)),
         ["all"] => count(&o, SUBJECTS),
         [name] => match SUBJECTS.iter().find(|s| s.name == name) {
@@ -184,6 +197,86 @@ fn replay(models: &Models, name: &str) -> Result<String, Error> {
         }
     }
     Ok(out)
+}
+
+/// Holds the core against the model and says how much was tried.
+fn conform(sequences: &str, first: &str) -> Result<(String, ExitCode), Error> {
+    let number = |text: &str| {
+        let wrong = |_| Error::Configuration(format!("not a number: {text}"));
+        text.parse::<u64>().map_err(wrong)
+    };
+    let (sequences, first) = (number(sequences)?, number(first)?);
+    let mut out = String::new();
+    let mut code = ExitCode::SUCCESS;
+    for (name, bounds) in [
+        ("R0_reference", REFERENCE),
+        ("Parked/durable_wide_safety", WIDER),
+    ] {
+        let (what, found) = match bounds {
+            REFERENCE => ("sequences", every_sequence(Shipped::default, bounds)),
+            _ => (
+                "states of host and core",
+                every_state(Shipped::default, bounds),
+            ),
+        };
+        out += &format!("{name}: {} {what}, {} states seen", found.tried, found.runs);
+        out += &match found.first {
+            None => ", all as the model has it\n".to_string(),
+            Some(trace) => {
+                code = ExitCode::from(1);
+                format!(", {:?} broken by: {trace}\n", found.broken)
+            }
+        };
+    }
+    match random(
+        |_| Shipped::default(),
+        first..first.saturating_add(sequences),
+    ) {
+        Ok(actions) => {
+            out += &format!(
+                "{sequences} random sequences, {actions} actions, all as the model has it\n"
+            );
+        }
+        Err(failure) => {
+            code = ExitCode::from(1);
+            out += &format!("{failure}\n");
+        }
+    }
+    Ok((out, code))
+}
+
+/// A trace on the shipped core, step by step.
+fn retrace(text: &str) -> Result<(String, ExitCode), Error> {
+    let trace: Trace = text.parse().map_err(Error::Configuration)?;
+    let mut world = World::new(Shipped::default(), trace.bounds);
+    let mut before = Step {
+        action: "Init".to_string(),
+        variables: world.variables(),
+    };
+    let mut out = show("1", &before, None);
+    for (number, action) in (2..).zip(trace.actions) {
+        let enabled = world.enabled();
+        let Some((_, expected)) = enabled.iter().find(|(a, _)| *a == action) else {
+            return Err(Error::Configuration(format!(
+                "not possible here: {action}\n{out}"
+            )));
+        };
+        world.perform(action, expected);
+        let now = Step {
+            action: action.to_string(),
+            variables: world.variables(),
+        };
+        out += &show(&number.to_string(), &now, Some(&before));
+        let broken = world.broken();
+        if !broken.is_empty() {
+            return Ok((
+                out + &format!("broken: {}\n", broken.join(", ")),
+                ExitCode::from(1),
+            ));
+        }
+        before = now;
+    }
+    Ok((out + "nothing is broken\n", ExitCode::SUCCESS))
 }
 
 fn show(number: &str, step: &Step, before: Option<&Step>) -> String {

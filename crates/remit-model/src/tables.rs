@@ -198,11 +198,12 @@ pub fn sometimes(models: &Models) -> Result<Table, Error> {
     })
 }
 
-/// One holding run of each module. With one crash no two recoveries can be compared, so RD says nothing at the
+/// Holding runs of each module. With one crash no two recoveries can be compared, so RD says nothing at the
 /// reference bounds; the run with two crashes is the one that checks it.
 pub const NOT_VACUOUS: &[&str] = &[
     "R0_reference",
     "R0_two_crashes",
+    "R11/ref_holding",
     "R11/wide_race_idempotent_holding",
     "matrix/StateRebuild_off",
     "LGF/B_wide",

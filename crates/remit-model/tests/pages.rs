@@ -50,7 +50,8 @@ fn what_a_property_speaks_of_happens() -> Result<(), Error> {
             never.extend(missing.map(|(property, _)| (run.name.clone(), *property)));
         }
     }
-    let expected = ["R0_reference", "matrix/StateRebuild_off"].map(|run| (run.to_string(), "RD"));
+    let expected = ["R0_reference", "matrix/StateRebuild_off", "R11/ref_holding"]
+        .map(|run| (run.to_string(), "RD"));
     assert_eq!(never, expected);
     Ok(())
 }

@@ -128,10 +128,11 @@ fn what_cannot_be_answered_is_an_error() {
     assert_eq!(wide, Err(Error::StateTooWide("8".to_string())));
 }
 
-/// The loop of a fair behaviour that never gets to 3.
-fn starves(
-    steps: &'static [(u8, u8, Option<usize>)],
-) -> Result<Option<(Vec<String>, Vec<String>)>, Error> {
+/// The states of a path, and of the loop behind it.
+type Lasso = (Vec<String>, Vec<String>);
+
+/// A fair behaviour that never gets to 3.
+fn starves(steps: &'static [(u8, u8, Option<usize>)]) -> Result<Option<Lasso>, Error> {
     let owned = |s: &[Step]| states(s).iter().map(|s| s.to_string()).collect();
     Ok(match run(steps, &[], Some(3))?.verdict {
         Verdict::Holds => None,

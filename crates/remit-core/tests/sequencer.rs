@@ -1,0 +1,147 @@
+//! The order of a plane: every arrival and landing order of up to six operations of every kind.
+mod common;
+
+use common::{for_seeds, BOTH};
+use remit_core::sequencer::{Kind, Sequencer};
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Act {
+    Arrive(Kind),
+    /// Of the operation with this number. If it may not land yet, it is given up.
+    Finish(usize),
+}
+
+/// The plane as a list of what is under way, oldest first.
+fn lands(under_way: &[(usize, Kind)], n: usize) -> bool {
+    let own = under_way.iter().position(|(m, _)| *m == n);
+    own.is_some_and(|i| i == 0 || under_way[i].1 == Kind::Writes)
+}
+
+/// Does what was done, and holds the sequencer against the list after each act.
+fn check(acts: &[Act]) -> Vec<(usize, Kind)> {
+    let mut plane = Sequencer::default();
+    let mut numbers: Vec<u64> = Vec::new();
+    let mut under_way: Vec<(usize, Kind)> = Vec::new();
+    for act in acts {
+        match act {
+            Act::Arrive(kind) => {
+                under_way.push((numbers.len(), *kind));
+                numbers.push(plane.arrive(*kind));
+            }
+            Act::Finish(n) => {
+                under_way.retain(|(m, _)| m != n);
+                plane.finish(numbers[*n]);
+                plane.finish(numbers[*n]); // again: as if it had never been called
+            }
+        }
+        for (n, _) in &under_way {
+            assert_eq!(
+                plane.is_ready(numbers[*n]),
+                lands(&under_way, *n),
+                "{acts:?}"
+            );
+        }
+        assert_eq!(plane.is_idle(), under_way.is_empty(), "{acts:?}");
+        assert!(
+            under_way.is_empty() || under_way.iter().any(|(n, _)| plane.is_ready(numbers[*n])),
+            "stuck: {acts:?}"
+        );
+    }
+    assert!(
+        numbers.windows(2).all(|w| w[0] < w[1]),
+        "numbered as they arrive"
+    );
+    under_way
+}
+
+fn explore(acts: &mut Vec<Act>, under_way: &[usize], arrived: usize, most: usize) {
+    if arrived == most && under_way.is_empty() {
+        assert!(check(acts).is_empty());
+        return;
+    }
+    if arrived < most {
+        for kind in [Kind::Writes, Kind::Checkpoint] {
+            acts.push(Act::Arrive(kind));
+            let mut more = under_way.to_vec();
+            more.push(arrived);
+            explore(acts, &more, arrived + 1, most);
+            acts.pop();
+        }
+    }
+    for n in under_way {
+        acts.push(Act::Finish(*n));
+        let rest: Vec<usize> = under_way.iter().copied().filter(|m| m != n).collect();
+        explore(acts, &rest, arrived, most);
+        acts.pop();
+    }
+}
+
+#[test]
+fn a_checkpoint_waits_for_what_arrived_before_it_and_nothing_waits_for_ever() {
+    for most in 0..=6 {
+        explore(&mut Vec::new(), &[], 0, most);
+    }
+}
+
+#[test]
+fn what_lands_in_turn_empties_the_plane() {
+    // every order of landing that the sequencer itself allows, six operations: writes in any order, checkpoints last
+    for kinds in 0..64u32 {
+        let kinds: Vec<Kind> = (0..6)
+            .map(|i| {
+                if kinds >> i & 1 == 1 {
+                    Kind::Checkpoint
+                } else {
+                    Kind::Writes
+                }
+            })
+            .collect();
+        for newest_first in BOTH {
+            let mut plane = Sequencer::default();
+            let mut left: Vec<(u64, Kind)> = kinds.iter().map(|k| (plane.arrive(*k), *k)).collect();
+            let mut landed: Vec<(u64, Kind)> = Vec::new();
+            while !left.is_empty() {
+                let mut ready = left.iter().filter(|(n, _)| plane.is_ready(*n));
+                let next = if newest_first {
+                    ready.next_back()
+                } else {
+                    ready.next()
+                };
+                let Some(next) = next.copied() else {
+                    assert!(left.is_empty(), "stuck: {kinds:?}");
+                    break;
+                };
+                plane.finish(next.0);
+                left.retain(|o| *o != next);
+                landed.push(next);
+            }
+            assert!(plane.is_idle());
+            for (i, (n, kind)) in landed.iter().enumerate() {
+                if *kind == Kind::Checkpoint {
+                    assert!(landed[..i].iter().filter(|(m, _)| m < n).count() == *n as usize);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_runs_keep_the_order_and_forget_what_has_landed() {
+    for_seeds(200, |draw| {
+        let mut acts: Vec<Act> = Vec::new();
+        let mut under_way: Vec<usize> = Vec::new();
+        let mut arrived = 0;
+        for _ in 0..60 {
+            if under_way.is_empty() || draw.below(2) == 0 {
+                acts.push(Act::Arrive(draw.of(&[Kind::Writes, Kind::Checkpoint])));
+                under_way.push(arrived);
+                arrived += 1;
+            } else {
+                let i = draw.below(under_way.len());
+                acts.push(Act::Finish(under_way.remove(i)));
+            }
+        }
+        acts.extend(under_way.iter().map(|n| Act::Finish(*n)));
+        assert!(check(&acts).is_empty());
+    });
+}

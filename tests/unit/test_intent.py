@@ -1,0 +1,385 @@
+"""What a call wants is known at its loop's read, whoever calls and from where; and nothing is kept of an ended call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from remit import RemitSaver, intent
+from remit._core import Intent
+from remit.intent import is_interrupt_map, wish_of_child, wish_of_input
+from typing_extensions import TypedDict
+
+CONFIG: Any = {"configurable": {"thread_id": "thread"}}
+ID = "0123456789abcdef" * 2
+
+
+class State(TypedDict, total=False):
+    input: Any
+    answer: Any
+
+
+class Spy(InMemorySaver):
+    """Notes the intent at each read of an executing loop: (namespace is the root's, intent, input)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[tuple[str, Any]] = []
+
+    def get_tuple(self, config: Any) -> Any:
+        conf = config["configurable"]
+        if "__pregel_runtime" in conf:
+            call = intent.current_call()
+            level = "root" if not conf.get("checkpoint_ns") else "nested"
+            self.reads.append((f"{conf['thread_id']} {level}", "unknown" if call is None else call.input))
+        return super().get_tuple(config)
+
+    async def aget_tuple(self, config: Any) -> Any:
+        return self.get_tuple(config)
+
+
+@pytest.fixture
+def spy() -> Iterator[Spy]:
+    assert not intent._live, "a call of an earlier test is still known"
+    yield Spy()
+    gc.collect()
+    assert not intent._live, "a call has ended and is still known"
+
+
+def ask(state: State) -> Any:
+    return {"answer": interrupt("?")}
+
+
+def asking(spy: Spy, node: Any = ask) -> Any:
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder.compile(checkpointer=RemitSaver(spy))
+
+
+INPUTS = [{"input": 1}, None, Command(resume="yes")]
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream", "batch"])
+def test_reads_know_the_calls_own_input(spy: Spy, way: str) -> None:
+    graph = asking(spy)
+    for input in INPUTS:
+        if way == "invoke":
+            graph.invoke(input, CONFIG)
+        elif way == "stream":
+            list(graph.stream(input, CONFIG))
+        else:
+            graph.batch([input], [CONFIG])
+    assert spy.reads == [("thread root", input) for input in INPUTS]
+    assert graph.get_state(CONFIG).values["answer"] == "yes"
+
+
+@pytest.mark.parametrize("way", ["ainvoke", "astream", "astream_events", "abatch"])
+async def test_async_reads_know_the_calls_own_input(spy: Spy, way: str) -> None:
+    graph = asking(spy)
+    for input in INPUTS:
+        if way == "ainvoke":
+            await graph.ainvoke(input, CONFIG)
+        elif way == "astream":
+            assert [chunk async for chunk in graph.astream(input, CONFIG)]
+        elif way == "astream_events":
+            assert [event async for event in graph.astream_events(input, CONFIG, version="v2")]
+        else:
+            await graph.abatch([input], [CONFIG])
+    assert spy.reads == [("thread root", input) for input in INPUTS]
+
+
+@pytest.mark.parametrize("callbacks", [None, [], [BaseCallbackHandler()]])
+@pytest.mark.parametrize("where", ["call", "graph"])
+def test_callbacks_of_the_user_do_not_hide_it(spy: Spy, callbacks: Any, where: str) -> None:
+    graph = asking(spy)
+    config = CONFIG if where == "graph" else {**CONFIG, "callbacks": callbacks}
+    if where == "graph":
+        graph = graph.with_config({"callbacks": callbacks})
+    graph.invoke({"input": 1}, config)
+    graph.invoke(Command(resume="yes"), config)
+    assert spy.reads == [("thread root", {"input": 1}), ("thread root", Command(resume="yes"))]
+
+
+def test_a_subgraphs_read_knows_its_own_and_its_parents(spy: Spy) -> None:
+    seen: list[Any] = []
+
+    class Watched(Spy):
+        def get_tuple(self, config: Any) -> Any:
+            call = intent.current_call()
+            if config["configurable"].get("checkpoint_ns") and "__pregel_runtime" in config["configurable"]:
+                above = call.parent if call is not None else None
+                while above is not None and above.run is None:
+                    above = above.parent
+                seen.append(above.input if above is not None else None)
+            return super().get_tuple(config)
+
+    inner = StateGraph(State)
+    inner.add_node("ask", ask)
+    inner.add_edge(START, "ask")
+    outer = StateGraph(State)
+    outer.add_node("child", inner.compile())
+    outer.add_edge(START, "child")
+    graph = outer.compile(checkpointer=RemitSaver(Watched()))
+    graph.invoke({"input": 1}, CONFIG)
+    graph.invoke(Command(resume="yes"), CONFIG)
+    assert seen == [{"input": 1}, Command(resume="yes")]
+    assert graph.get_state(CONFIG).values["answer"] == "yes"
+
+
+def test_a_graph_called_inside_another_graphs_node_has_its_own_intent(spy: Spy) -> None:
+    called = asking(spy)
+    other: Any = {"configurable": {"thread_id": "other"}}
+
+    def call(state: State) -> Any:
+        if state["input"] == "start":
+            called.invoke({"input": 1}, other)
+        else:
+            called.invoke(Command(resume=state["input"]), other)
+        return {"answer": "called"}
+
+    graph = asking(spy, call)
+    graph.invoke({"input": "start"}, CONFIG)
+    graph.invoke({"input": "yes"}, CONFIG)
+    assert spy.reads == [
+        ("thread root", {"input": "start"}),
+        ("other root", {"input": 1}),
+        ("thread root", {"input": "yes"}),
+        ("other root", Command(resume="yes")),
+    ]
+    assert called.get_state(other).values["answer"] == "yes"
+
+
+async def test_calls_gathered_in_one_task_are_told_apart(spy: Spy) -> None:
+    async def wait(state: State) -> Any:
+        await asyncio.sleep(0)
+        return {"answer": interrupt("?")}
+
+    graph = asking(spy, wait)
+    threads: list[Any] = [{"configurable": {"thread_id": str(n)}} for n in range(8)]
+    await asyncio.gather(*(graph.ainvoke({"input": n}, t) for n, t in enumerate(threads)))
+    answers = [None if n % 3 == 0 else Command(resume=f"yes {n}") for n in range(8)]
+    await asyncio.gather(*(graph.ainvoke(a, t) for a, t in zip(answers, threads, strict=True)))
+    expected = [(f"{n} root", {"input": n}) for n in range(8)] + [(f"{n} root", a) for n, a in enumerate(answers)]
+    assert sorted(map(str, spy.reads)) == sorted(map(str, expected))
+    for n, thread in enumerate(threads):
+        values = (await graph.aget_state(thread)).values
+        assert values.get("answer") == (None if n % 3 == 0 else f"yes {n}")
+
+
+def test_calls_of_many_threads_are_told_apart(spy: Spy) -> None:
+    graph = asking(spy)
+    barrier = threading.Barrier(8)
+    failures: list[BaseException] = []
+
+    def work(n: int) -> None:
+        config: Any = {"configurable": {"thread_id": str(n)}}
+        try:
+            barrier.wait(30)
+            graph.invoke({"input": n}, config)
+            graph.invoke(Command(resume=f"yes {n}"), config)
+            assert graph.get_state(config).values["answer"] == f"yes {n}"
+        except BaseException as e:
+            failures.append(e)
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failures
+    for n in range(8):
+        assert [i for t, i in spy.reads if t == f"{n} root"] == [{"input": n}, Command(resume=f"yes {n}")]
+
+
+def test_a_stream_may_be_advanced_from_another_context_and_thread(spy: Spy) -> None:
+    graph = asking(spy)
+    graph.invoke({"input": 1}, CONFIG)
+    stream = graph.stream(Command(resume="yes"), CONFIG)
+    another = contextvars.Context()
+    chunks: list[Any] = []
+
+    def advance() -> None:
+        chunks.extend(another.run(list, stream))
+
+    worker = threading.Thread(target=advance)
+    worker.start()
+    worker.join()
+    assert chunks == [{"node": {"answer": "yes"}}]
+    assert spy.reads[-1] == ("thread root", Command(resume="yes"))
+
+
+def test_interleaved_streams_of_one_thread_of_execution(spy: Spy) -> None:
+    graph = asking(spy)
+    first: Any = {"configurable": {"thread_id": "first"}}
+    second: Any = {"configurable": {"thread_id": "second"}}
+    streams = [graph.stream({"input": 1}, first), graph.stream({"input": 2}, second)]
+    for stream in streams:
+        next(stream)
+    for stream in streams:
+        list(stream)
+    streams = [graph.stream(Command(resume="one"), first), graph.stream(None, second)]
+    for stream in streams:
+        next(stream)
+    for stream in reversed(streams):
+        list(stream)
+    assert graph.get_state(first).values["answer"] == "one"
+    assert "answer" not in graph.get_state(second).values
+    assert spy.reads[2:] == [("first root", Command(resume="one")), ("second root", None)]
+
+
+class Marked(dict):  # type: ignore[type-arg]
+    """An input that can be referenced weakly."""
+
+
+def returns(state: State) -> Any:
+    return {"answer": 1}
+
+
+def raises(state: State) -> Any:
+    raise ValueError("on purpose")
+
+
+@pytest.mark.parametrize("node", [returns, raises, ask])
+@pytest.mark.parametrize("way", ["invoke", "stream", "closed stream", "ainvoke", "cancelled"])
+def test_nothing_is_kept_of_a_call_that_has_ended(node: Any, way: str) -> None:
+    spy = Spy()
+    graph = asking(spy, node)
+    input = Marked(input=1)
+    freed = weakref.ref(input)
+
+    async def cancelled() -> None:
+        async def hangs(state: State) -> Any:
+            started.set()
+            await asyncio.Event().wait()
+
+        started = asyncio.Event()
+        task = asyncio.create_task(asking(spy, hangs).ainvoke(input, CONFIG))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    try:
+        if way == "invoke":
+            graph.invoke(input, CONFIG)
+        elif way == "stream":
+            list(graph.stream(input, CONFIG))
+        elif way == "closed stream":
+            stream = graph.stream(input, CONFIG, stream_mode="values")
+            next(stream)
+            stream.close()
+            del stream
+        elif way == "ainvoke":
+            asyncio.run(graph.ainvoke(input, CONFIG))
+        else:
+            asyncio.run(cancelled())
+    except ValueError:
+        pass
+    assert spy.reads[0] == ("thread root", input)
+    assert not intent._live
+    del input
+    spy.reads.clear()
+    gc.collect()
+    assert freed() is None, "the input of an ended call is kept"
+
+
+def test_a_context_that_outlives_the_call_does_not_keep_its_input() -> None:
+    graph = asking(Spy(), returns)
+    input = Marked(input=1)
+    freed = weakref.ref(input)
+    context = contextvars.copy_context()
+    context.run(graph.invoke, input, CONFIG)
+    graph.checkpointer.inner.reads.clear()
+    del input
+    gc.collect()
+    assert freed() is None
+    assert context.run(intent.current_call) is None, "what has ended is not what is about to read"
+
+
+def test_a_look_is_no_call(spy: Spy) -> None:
+    graph = asking(spy)
+    graph.invoke({"input": 1}, CONFIG)
+    before = list(spy.reads)
+    graph.get_state(CONFIG)
+    list(graph.get_state_history(CONFIG))
+    assert spy.reads == before
+
+
+def test_a_read_in_a_node_is_not_the_nodes_calls(spy: Spy) -> None:
+    """What the variable holds while a node runs is the node's own start."""
+    graph: Any = None
+
+    def look(state: State) -> Any:
+        return {"answer": graph.get_state(CONFIG).next}
+
+    graph = asking(spy, look)
+    assert graph.invoke({"input": 1}, CONFIG)["answer"] == ("node",)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, (Intent.RETRY, None)),
+        ({"input": 1}, (Intent.NEW_INPUT, None)),
+        ({}, (Intent.NEW_INPUT, None)),
+        (False, (Intent.NEW_INPUT, None)),
+        (Command(resume="yes"), (Intent.ANSWER, (False, "yes"))),
+        (Command(resume=False), (Intent.ANSWER, (False, False))),
+        (Command(resume=0), (Intent.ANSWER, (False, 0))),
+        (Command(resume=""), (Intent.ANSWER, (False, ""))),
+        (Command(resume=[]), (Intent.ANSWER, (False, []))),
+        (Command(resume={}), (Intent.ANSWER, (True, {}))),
+        (Command(resume={ID: None}), (Intent.ANSWER, (True, {ID: None}))),
+        (Command(resume={ID: 1, "x": 2}), (Intent.ANSWER, (False, {ID: 1, "x": 2}))),
+        (Command(goto="node"), (Intent.RETRY, None)),
+        (Command(update={"input": 1}), (Intent.RETRY, None)),
+        (Command(resume="yes", update={"input": 1}, goto="node"), (Intent.ANSWER, (False, "yes"))),
+    ],
+)
+def test_what_an_input_wants(value: Any, expected: Any) -> None:
+    wish = wish_of_input(value, None, None)
+    assert (wish.intent, wish.answer) == expected
+
+
+def test_an_input_of_the_run_that_stored_the_checkpoint_goes_on_with_it() -> None:
+    assert wish_of_input({"input": 1}, "run", "run").intent == Intent.RETRY
+    assert wish_of_input({"input": 1}, "run", "another").intent == Intent.NEW_INPUT
+    assert wish_of_input({"input": 1}, None, None).intent == Intent.NEW_INPUT
+    assert wish_of_input(Command(resume=1), "run", "run").intent == Intent.ANSWER
+
+
+def test_what_langgraph_takes_for_a_map_is_one() -> None:
+    for value, is_map in [
+        ({}, True),
+        ({ID: 1}, True),
+        ({ID.upper(): 1}, True),
+        ({ID[:-1]: 1}, False),
+        ({ID + "0": 1}, False),
+        ({"g" * 32: 1}, False),
+        ({1: 1}, False),
+        ([ID], False),
+        (ID, False),
+        (None, False),
+    ]:
+        assert is_interrupt_map(value) is is_map, value
+
+
+def test_a_subgraph_wants_what_its_parent_does_if_it_is_resumed() -> None:
+    parent = intent.Call(None, None, None)  # what matters of a run are two attributes
+    run: Any = type("Run", (), {"intent": Intent.ANSWER, "answer": (False, 1)})()
+    assert parent.run is None
+    assert wish_of_child({"__pregel_resuming": True}, run).intent == Intent.ANSWER
+    assert wish_of_child({"__pregel_resuming": True}, run).answer == (False, 1)
+    assert wish_of_child({"__pregel_resuming": False}, run).intent == Intent.NEW_INPUT
+    assert wish_of_child({}, None).intent == Intent.UNKNOWN
