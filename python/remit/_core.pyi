@@ -22,11 +22,11 @@ __all__ = [
     "Thread",
     "Verdict",
     "__version__",
+    "binds_to",
     "branch_name",
     "branch_ordinal",
     "errors",
     "fork",
-    "is_reached",
     "judge",
     "open_question",
     "parse_row",
@@ -217,6 +217,9 @@ class Operation:
     def finish(self) -> None:
         """It has landed, or failed."""
 
+def binds_to(parked: bool, failed: bool, marked: bool, recorded: int) -> tuple[int, bool] | None:
+    """The question that a bare answer is bound to, and whether the list is cut to the answers before it."""
+
 def branch_name(checkpoint: str, ordinal: int) -> str:
     """The name of a branch."""
 
@@ -228,9 +231,6 @@ def errors() -> list[tuple[str, str, str, str]]:
 
 def fork(entries: list[str | None], token: str | None) -> tuple[int, bool]:
     """The ordinal of a fork at one checkpoint, and whether it is fresh."""
-
-def is_reached(asked: int | None, answers: int) -> bool:
-    """Can a bare answer reach the open question of a task?"""
 
 def judge(thread: Thread, names: int | None, open: int, named_only: bool, policy: Policy) -> tuple[Verdict, str | None]:
     """Judges a resume: the verdict, and the refusal's code or None."""

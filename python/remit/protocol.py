@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
+from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
 
@@ -29,7 +30,6 @@ from ._core import (
     Thread,
     Verdict,
     branch_name,
-    is_reached,
     judge,
     refuse,
     row_id,
@@ -38,7 +38,7 @@ from .claims import Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
-from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, Task, interrupt_ids, store_batch
+from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, Task, interrupt_ids, store_batch, waiting_write
 from .run import Run, Token
 from .validation import Validator, Validators
 
@@ -61,6 +61,7 @@ class Protocol:
         self.config = config
         self.store = store
         self.planes = Planes()
+        self.fresh: WeakValueDictionary[tuple[str, str], Run] = WeakValueDictionary()
         self.validators = Validators(config.validator)
         self.policy = _POLICY[config.on_stray]
 
@@ -96,6 +97,7 @@ class Protocol:
                 self._judge(run, Thread.NO_SUCH_CHECKPOINT, set(), checkpoint=addressed)
             elif wish.answer is not None:
                 self._judge(run, Thread.ABSENT, set())
+            self._new_thread(run)
             return None
         run.lineage = _branch_of(tup)
         forks = bool(wanted)
@@ -111,7 +113,9 @@ class Protocol:
             loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
         if run.answer is not None:
             self._judge(run, _state_of(tup, loaded), loaded.interrupts, checkpoint=tup.checkpoint["id"])
-        return self._follow(run, tup, loaded)
+        shown = self._follow(run, tup, loaded)
+        yield from self._replace(run, loaded, config)
+        return shown
 
     def _has_moved_past(self, config: Any, tup: CheckpointTuple) -> Steps[bool]:
         """Has the line of a checkpoint moved past it? A branch that forked from it is another line."""
@@ -161,7 +165,7 @@ class Protocol:
         run.fork = branch
         if fresh and token is not None and not self.store.is_durable:
             row = row_id(NULL_TASK, branch, 0)
-            yield from self._write(run.thread, run.namespace, checkpoint, [(RESUME, [token])], row)
+            yield from self._write(run.thread, run.namespace, checkpoint, waiting_write([token]), row)
         return tup
 
     def _read_child(self, config: Any, call: Call | None, thread: str, namespace: str) -> Steps[CheckpointTuple | None]:
@@ -175,16 +179,22 @@ class Protocol:
         run.parent = parent
         if call is not None:
             call.run = run
-        if tup is None or parent is None:
-            return self._follow(run, tup, Rows(tup.pending_writes).load(run.intent)) if tup is not None else None
-        run.lineage = parent.lineage
+        if parent is not None:
+            run.lineage = parent.lineage
+        if tup is None:
+            self._new_thread(run)
+            return None
+        if parent is None:
+            return self._follow(run, tup, Rows(tup.pending_writes).load(run.intent))
         task = conf.get("__pregel_task_id") or ""
         if not conf.get("checkpoint_id"):
             tup = yield from self._on_its_line(run, parent, parent.tasks.get(task), tup)
             if tup is None:
+                self._new_thread(run)
                 return None
         loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer, alone=_runs_one_task(tup))
         shown = self._follow(run, tup, loaded)
+        yield from self._replace(run, loaded, config)
         if run.answer is not None:
             yield from self._bring_down(config, run, parent, task, tup.checkpoint["id"])
         return shown
@@ -218,18 +228,15 @@ class Protocol:
 
     def _bring_down(self, config: Any, run: Run, parent: Run, task: str, checkpoint: str) -> Steps[None]:
         """A bare answer to a subgraph's question is stored where the question is, before anything runs."""
-        bound, run.bound = run.bound, None
-        if bound is None or run.answer is None or config["configurable"].get(_DURABILITY) == "exit":
+        if run.bound is None or run.answer is None or config["configurable"].get(_DURABILITY) == "exit":
             return
-        if _admits(run, bound):
-            row = row_id(bound[0], run.fork, bound[1])
-            waits = run.tasks[bound[0]].waiting[bound[1]]
-            yield from self._write(run.thread, run.namespace, checkpoint, [(RESUME, waits)], row)
+        for row, writes in self._answer_rows(run):
+            yield from self._write(run.thread, run.namespace, checkpoint, writes, row)
         if parent.bound is not None and parent.bound[0] == task and parent.checkpoint is not None:
             row = row_id(task, parent.fork, parent.bound[1])
             parent.tasks[task].waiting[parent.bound[1]] = None
             parent.bound = None
-            yield from self._write(parent.thread, parent.namespace, parent.checkpoint, [(RESUME, None)], row)
+            yield from self._write(parent.thread, parent.namespace, parent.checkpoint, waiting_write(None), row)
 
     def _follow(self, run: Run, tup: CheckpointTuple, loaded: Loaded) -> CheckpointTuple:
         """Makes the run known to its later writes, and hands out what it may see."""
@@ -238,11 +245,13 @@ class Protocol:
         run.values = tup.checkpoint["channel_values"]
         if run.answer is not None and not run.answer[0] and loaded.asking is not None:
             task = loaded.tasks[loaded.asking]
-            asked = task.asked
-            if asked is not None and is_reached(asked, task.recorded):
-                run.bound = (loaded.asking, asked)
+            binds = task.binds
+            if binds is not None:
+                run.bound, run.cuts = (loaded.asking, binds[0]), binds[1]
                 # known from now on, before it is stored
-                task.waiting[asked] = (run.answer[1],) if task.is_elsewhere else [run.answer[1]]
+                task.waiting[binds[0]] = (run.answer[1],) if task.is_elsewhere else [run.answer[1]]
+                if run.cuts and task.answers is not None:
+                    del task.answers[binds[0] :]
         token = Token(os.urandom(16).hex())
         token.run = run
         shown = CheckpointTuple(
@@ -292,6 +301,27 @@ class Protocol:
         if isinstance(error, RemitStrayResume):
             warnings.warn(error, stacklevel=_callers_level())
 
+    # -- runs ------------------------------------------------------------------------------------------------
+
+    def _new_thread(self, run: Run) -> None:
+        """A run that loaded nothing gets no token: its writes find it by the plane, if nobody else starts there."""
+        key = (run.thread, run.namespace)
+        other = self.fresh.get(key)
+        if other is None:
+            self.fresh[key] = run
+        else:
+            other.is_ambiguous = True
+
+    def _run_of(self, conf: Mapping[str, Any]) -> Run | None:
+        """The run that writes. (`update_state`, also one that a node calls, is nobody's run.)"""
+        token = conf.get(TOKEN)
+        if isinstance(token, Token):
+            return token.run
+        if _EXECUTING not in conf:
+            return None
+        run = self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or ""))
+        return None if run is None or run.is_ambiguous else run
+
     # -- writing ---------------------------------------------------------------------------------------------
 
     def arrive(self, config: Any, kind: Kind) -> Operation:
@@ -313,7 +343,7 @@ class Protocol:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
         try:
             conf = config["configurable"]
-            run = _run_of(conf)
+            run = self._run_of(conf)
             refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
             self._extend(run, conf, checkpoint["id"], refused)
             line = run.lineage if run is not None else (yield from self._line_of(config))
@@ -365,20 +395,20 @@ class Protocol:
         """Stores a task's writes: valid, and in the form that keeps questions and answers apart."""
         try:
             conf = config["configurable"]
-            run = _run_of(conf)
+            run = self._run_of(conf)
             if self.validators:
                 base = yield from self._seen(run, config)
                 refused = self._invalid(run, conf, lambda v: v.check_updates(list(writes), base))
                 if refused is not None:
                     raise refused
             here = run is not None and run.checkpoint == conf.get("checkpoint_id")
-            waits: tuple[str, Sequence[tuple[str, Any]]] | None = None
+            answers: list[tuple[str, list[tuple[str, Any]]]] = []
             if task_id == NULL_TASK and run is not None and run.answer is not None and (here or run.checkpoint is None):
-                writes, waits = self._bind(run, writes)
+                writes, answers = self._bind(run, writes)
             branch = run.fork if here and run is not None else None
             known = run.tasks.get(task_id) if here and run is not None else None
             below = run.below if run is not None else set()
-            own_ids = partial(_own_ids, conf.get("checkpoint_ns") or "", task_id, path)
+            own_ids = partial(_own_ids, run, task_id, path)
             stored = store_batch(task_id, writes, branch, known, below, own_ids)
             _tell_callers(run, writes)
             for row, rows in stored.before:
@@ -386,26 +416,49 @@ class Protocol:
             if stored.writes:
                 row = row_id(task_id, branch) if branch is not None else task_id
                 yield Ask("put_writes", (config, stored.writes, row, *path))
-            if waits is not None:
+            for row, rows in answers:
                 # last: a death in between asks again, and does not lose what came with the answer
-                yield Ask("put_writes", (config, waits[1], waits[0]))
+                yield Ask("put_writes", (config, rows, row))
         finally:
             operation.finish()
 
     def _bind(
         self, run: Run, writes: Sequence[tuple[str, Any]]
-    ) -> tuple[Sequence[tuple[str, Any]], tuple[str, Sequence[tuple[str, Any]]] | None]:
+    ) -> tuple[Sequence[tuple[str, Any]], list[tuple[str, list[tuple[str, Any]]]]]:
         """A bare answer is stored with the question it is for, a stray one is not stored, the rest stays: what is
-        stored under the null task, and the row of the answer."""
+        stored under the null task, and the rows of the answer."""
         rest = [w for w in writes if w[0] != RESUME]
         if len(rest) == len(writes) or run.answer is None:
-            return writes, None
+            return writes, []
         if run.bound is not None:
-            task, nth = run.bound
-            answer = (row_id(task, run.fork, nth), [(RESUME, run.tasks[task].waiting[nth])])
-            return rest, answer if _admits(run, run.bound) else None
+            return rest, self._answer_rows(run)
         asked_below = any(t.is_below for t in run.tasks.values() if t.parked)
-        return (rest if run.stray or asked_below or run.fork is not None else writes), None
+        return (rest if run.stray or asked_below or run.fork is not None else writes), []
+
+    def _answer_rows(self, run: Run) -> list[tuple[str, list[tuple[str, Any]]]]:
+        """The rows of a bare answer, once per run: it waits for its question; the list that held another is cut."""
+        if run.bound is None or not _admits(run, run.bound):
+            return []
+        id, nth = run.bound
+        task = run.tasks[id]
+        rows = [(row_id(id, run.fork, nth), waiting_write(task.waiting[nth]))]
+        if run.cuts:
+            rows.append((row_id(id, run.fork), [(RESUME, list(task.answers or ()))]))
+        return rows
+
+    def _replace(self, run: Run, loaded: Loaded, config: Any) -> Steps[None]:
+        """An answer by name takes the place of one that waits, before anything runs: LangGraph stores it only when
+        its node is done, and until then the older one would come back."""
+        if run.answer is None or not run.answer[0] or config["configurable"].get(_DURABILITY) == "exit":
+            return
+        for id in loaded.open:
+            task = loaded.tasks[id]
+            given = [run.answer[1][i] for i in task.interrupts if i in run.answer[1]]
+            if given and task.waiting.get(task.recorded) and run.checkpoint is not None:
+                row = row_id(id, run.fork, task.recorded)
+                task.waiting[task.recorded] = (given[0],) if task.is_elsewhere else [given[0]]
+                waits = waiting_write(task.waiting[task.recorded])
+                yield from self._write(run.thread, run.namespace, run.checkpoint, waits, row)
 
     def _write(
         self, thread: str, namespace: str, checkpoint: str, writes: list[tuple[str, Any]], row: str
@@ -534,22 +587,6 @@ def _parent_run(call: Call | None, thread: str, namespace: str) -> Run | None:
     return None
 
 
-def _run_of(conf: Mapping[str, Any]) -> Run | None:
-    """The run that writes: by its token, or, where a new thread gave it none, by its call."""
-    token = conf.get(TOKEN)
-    if isinstance(token, Token):
-        return token.run
-    # `update_state`, also one that a node calls, is nobody's run
-    call = current_call() if _EXECUTING in conf else None
-    thread, namespace = str(conf["thread_id"]), conf.get("checkpoint_ns") or ""
-    while call is not None:
-        run = call.run
-        if run is not None and run.thread == thread and run.namespace == namespace:
-            return run
-        call = call.parent
-    return None
-
-
 def _callers_level() -> int:
     """How many frames up the user's own call is: warnings name it, and are shown once for it."""
     level, frame = 1, sys._getframe(1)
@@ -574,14 +611,14 @@ def _runs_one_task(tup: CheckpointTuple) -> bool:
     return triggered + len(values.get("__pregel_tasks") or ()) == 1
 
 
-def _own_ids(namespace: str, task_id: str, path: tuple[str, ...], nth: int) -> set[str]:
+def _own_ids(run: Run | None, task_id: str, path: tuple[str, ...], nth: int) -> set[str]:
     """The ids that a node's own n-th question may have: LangGraph makes them from the node's namespace, newer releases
     from the number too. Only the path of a node that an edge triggered tells its name."""
     kind, _, name = (path[0] if path else "").partition(", ")
-    if kind != "~__pregel_pull" or not name:
+    if kind != "~__pregel_pull" or not name or run is None:
         return set()
     interrupt: Any = import_module("langgraph.types").Interrupt
-    own = f"{namespace}|{name}:{task_id}" if namespace else f"{name}:{task_id}"
+    own = f"{run.namespace}|{name}:{task_id}" if run.namespace else f"{name}:{task_id}"
     return {interrupt.from_ns(value=None, ns=own).id, interrupt.from_ns(value=None, ns=f"{own}|{nth}").id}
 
 

@@ -14,6 +14,7 @@ from ._core import (
     Class,
     Intent,
     Show,
+    binds_to,
     branch_ordinal,
     open_question,
     parse_row,
@@ -30,10 +31,16 @@ INTERRUPT = "__interrupt__"
 ERROR = "__error__"
 HANDLED = "__error_source_node__"
 
+_ELSEWHERE = "elsewhere"
 _CONTROL = frozenset((RESUME, INTERRUPT, ERROR, HANDLED))
 
 Write = tuple[str, Any]
 PendingWrite = tuple[str, str, Any]
+
+
+def waiting_write(waits: list[Any] | tuple[Any, ...] | None) -> list[Write]:
+    """The write of a waiting row. A serializer need not tell tuples from lists, so the former are named."""
+    return [(RESUME, {_ELSEWHERE: list(waits)} if isinstance(waits, tuple) else waits)]
 
 
 class Task:
@@ -72,7 +79,7 @@ class Task:
 
     def take(self, channel: str, value: Any, waits_for: int | None) -> None:
         if waits_for is not None:
-            self.waiting[waits_for] = value
+            self.waiting[waits_for] = tuple(value[_ELSEWHERE]) if isinstance(value, dict) else value
         elif channel == RESUME:
             self.answers = list(value) if isinstance(value, list) else [value]
         elif channel == INTERRUPT:
@@ -104,6 +111,11 @@ class Task:
     def asked(self) -> int | None:
         """The question that is open, if it is known."""
         return open_question(self.parked, self.failed, self.recorded in self.waiting, self.recorded)
+
+    @property
+    def binds(self) -> tuple[int, bool] | None:
+        """The question that a bare answer is bound to, and whether the list is cut to the answers before it."""
+        return binds_to(self.parked, self.failed, self.recorded in self.waiting, self.recorded)
 
     @property
     def is_below(self) -> bool:
@@ -337,7 +349,7 @@ def store_batch(
             rows[nth] = []  # the task's own question, where another's was before
         if branch is not None:
             stored = [w for w in stored if w[0] != INTERRUPT]
-    before = [(row_id(task_id, branch, n), [(RESUME, value)]) for n, value in rows.items()]
+    before = [(row_id(task_id, branch, n), waiting_write(waits)) for n, waits in rows.items()]
     if batch == Batch.PARKED and branch is not None:
         before.append((row_id(task_id, branch, asks=True), [(RESUME, question)]))
     return Stored(before, stored)

@@ -18,10 +18,12 @@ class Run:
         lineage: the branch that its checkpoints are of, if any.
         tasks: the tasks that have rows at `checkpoint`, by id.
         bound: the question, as (task id, n), that its bare answer is for.
+        cuts: its task's recorded list is cut to the answers before that question.
         values: the channel values at its frontier.
         below: the ids of the questions that its subgraphs and tasks asked so far.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
         stray: its resume answers nothing.
+        is_ambiguous: another run started on the same new thread, so a write without a token may be either's.
         refused: the refusal that poisoned it: nothing more of it is stored.
     """
 
@@ -32,8 +34,10 @@ class Run:
         "below",
         "bound",
         "checkpoint",
+        "cuts",
         "fork",
         "intent",
+        "is_ambiguous",
         "lineage",
         "loaded",
         "namespace",
@@ -59,12 +63,14 @@ class Run:
         self.lineage: str | None = None
         self.tasks: dict[str, Task] = {}
         self.bound: tuple[str, int] | None = None
+        self.cuts = False
         self.values: dict[str, Any] = {}
         self.below: set[str] = set()
         self.admitted: Ledger | None = None
         self.prefix: Prefix | None = None
         self.refused: Exception | None = None
         self.stray = False
+        self.is_ambiguous = False
         self.stands_alone = False
 
 

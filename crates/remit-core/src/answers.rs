@@ -7,6 +7,8 @@
 //! has not got past it, lies in a row of its own, the *waiting* row of that question (`ids`).
 //! Source: DESIGN 5, fact 4 and fact 18; the drafts' notes, points 1 to 4.
 
+use crate::view::is_reached;
+
 /// What a batch of writes says about its task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Batch {
@@ -105,5 +107,21 @@ pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) 
         Some(recorded)
     } else {
         None
+    }
+}
+
+/// The question that a bare answer is bound to, and whether the recorded list has to be cut to the answers before
+/// it: the open question if it is known and in reach, else, where a stock saver stored a failed task's list, the
+/// question that its last answer was for. `None`: it cannot be told.
+pub fn binds_to(
+    parked: bool,
+    failed: bool,
+    marked: bool,
+    recorded: usize,
+) -> Option<(usize, bool)> {
+    match open_question(parked, failed, marked, recorded) {
+        Some(n) if is_reached(Some(n), recorded) => Some((n, false)),
+        None if parked && failed && recorded > 0 => Some((recorded - 1, true)),
+        _ => None,
     }
 }

@@ -94,8 +94,8 @@ pub const TABLE: &[Entry] = &[
     Entry {
         code: "stray-some-unknown",
         class: Class::StrayResume,
-        message: "some interrupts named in the resume are not open on thread {thread} (not open: {named}; open: {open}); their answers were discarded",
-        hint: "take the ids from get_state(config).interrupts",
+        message: "some interrupts named in the resume are not open on thread {thread} (not open: {named}; open: {open}); nothing was run",
+        hint: "send the answers to the open ones again, without the others",
     },
     Entry {
         code: "stray-empty-map",

@@ -66,7 +66,7 @@ pub enum Policy {
 pub enum Verdict {
     /// It answers something.
     Accept,
-    /// It is reported; the run that follows fires nothing, or only what the rest of the answer allows.
+    /// It is reported; the run that follows fires nothing.
     Report(Reason),
     /// It is refused before anything runs.
     Refuse(Reason),
@@ -86,7 +86,8 @@ pub fn judge(thread: Thread, answer: Answer, named_only: bool, policy: Policy) -
         (_, Answer::Bare) => return Verdict::Accept,
         (_, Answer::Named { names: 0, .. }) => (Reason::EmptyMap, false),
         (_, Answer::Named { open: 0, .. }) => (Reason::UnknownInterrupt, false),
-        (_, Answer::Named { names, open }) if open < names => (Reason::SomeUnknown, true),
+        // newer releases of LangGraph take the id of a task's first question for any question of it
+        (_, Answer::Named { names, open }) if open < names => (Reason::SomeUnknown, false),
         (_, Answer::Named { .. }) => return Verdict::Accept,
     };
     match policy {

@@ -11,6 +11,7 @@ use remit_model::tables::{
 };
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 const USAGE: &str = "\
 usage: remit-model SUBJECT [--format text|markdown|json] [--models DIR]
@@ -115,6 +116,11 @@ fn count(o: &Options, subjects: &[Subject]) -> Result<(String, ExitCode), Error>
             rows.push((run, counted));
         }
     }
+    if rows.is_empty() {
+        return Err(Error::Configuration(
+            "results.csv has no such runs".to_string(),
+        ));
+    }
     let mut output = String::new();
     match o.format.as_str() {
         "json" => output = json(&rows),
@@ -151,6 +157,7 @@ fn count(o: &Options, subjects: &[Subject]) -> Result<(String, ExitCode), Error>
 }
 
 fn counts(models: &Models, run: &Run) -> Result<Counts, Error> {
+    let begun = Instant::now();
     let outcome = models.check(run, &mut |p| {
         eprintln!(
             "{}: level {}, {} generated, {} distinct",
@@ -160,6 +167,9 @@ fn counts(models: &Models, run: &Run) -> Result<Counts, Error> {
             grouped(p.distinct)
         );
     })?;
+    if outcome.distinct > 1_000_000 {
+        eprintln!("{}: {:.1} s", run.name, begun.elapsed().as_secs_f64());
+    }
     Ok(Counts::from(&outcome))
 }
 

@@ -6,7 +6,7 @@ use remit_model::conformance::core::Shipped;
 use remit_model::conformance::search::{
     every_sequence, every_state, fails, random, Trace, REFERENCE, WIDER,
 };
-use remit_model::conformance::world::ALSO;
+use remit_model::conformance::shadow::ALSO;
 use remit_model::runs::Models;
 use remit_model::systems::parked::{Parked, State};
 use remit_model::systems::{Bounds, Faults, ResumeContract};
@@ -105,6 +105,16 @@ fn every_planted_fault_is_caught() -> Result<(), Error> {
     }
     assert_eq!(switches, 6);
     Ok(())
+}
+
+/// The shadow would be worth little if the core kept it.
+#[test]
+fn the_shadow_shares_nothing_with_the_core() {
+    let shadow = include_str!("../src/conformance/shadow.rs");
+    assert!(shadow
+        .lines()
+        .filter(|l| !l.starts_with("//!"))
+        .all(|l| !l.contains("remit_core")));
 }
 
 #[test]

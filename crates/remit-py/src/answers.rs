@@ -41,6 +41,17 @@ pub fn store(
     (s.keep, s.restore, s.waits_for, s.marks, s.drops_output)
 }
 
+/// The question that a bare answer is bound to, and whether the list is cut to the answers before it.
+#[pyfunction]
+pub fn binds_to(
+    parked: bool,
+    failed: bool,
+    marked: bool,
+    recorded: usize,
+) -> Option<(usize, bool)> {
+    core::binds_to(parked, failed, marked, recorded)
+}
+
 /// The question that a task has open, if it is known.
 #[pyfunction]
 pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) -> Option<usize> {

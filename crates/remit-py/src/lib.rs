@@ -17,7 +17,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::answers::{open_question, store, Batch};
+    use crate::answers::{binds_to, open_question, store, Batch};
     #[pymodule_export]
     use crate::branch::fork;
     #[pymodule_export]
@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use crate::stray::{judge, Policy, Thread, Verdict};
     #[pymodule_export]
-    use crate::view::{is_reached, view, Class, Intent, Show};
+    use crate::view::{view, Class, Intent, Show};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

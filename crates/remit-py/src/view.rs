@@ -112,9 +112,3 @@ pub fn view(writes: Vec<Fact>, intent: Intent, answered: Vec<u32>, alone: bool) 
         })
         .collect()
 }
-
-/// Can a bare answer reach the open question of a task?
-#[pyfunction]
-pub fn is_reached(asked: Option<usize>, answers: usize) -> bool {
-    core::is_reached(asked, answers)
-}

@@ -13,10 +13,12 @@
 //! |---|---|
 //! | [`core`] | what is asked of the core, and the shipped answers |
 //! | [`broken`] | cores with one planted fault each: what a check must catch |
-//! | [`world`] | host, store and outside world around a core |
+//! | [`world`] | host and store around a core |
+//! | [`shadow`] | what is seen from outside, without the core |
 //! | [`search`] | all sequences at small bounds, random ones at larger bounds, shrinking |
 
 pub mod broken;
 pub mod core;
 pub mod search;
+pub mod shadow;
 pub mod world;
