@@ -201,8 +201,8 @@ class Planes:
 
     def __new__(cls) -> Planes: ...
     def __len__(self) -> int: ...
-    def arrive(self, thread: str, namespace: str, kind: Kind) -> Operation:
-        """Numbers an operation of a plane (thread and checkpoint namespace)."""
+    def arrive(self, thread: str, namespace: str, kind: Kind, checkpoint: str | None) -> Operation:
+        """Numbers an operation of a plane (thread and namespace): writes to a checkpoint, or one with this parent."""
 
 @final
 class Operation:
@@ -218,7 +218,7 @@ class Operation:
         """It has landed, or failed."""
 
 def binds_to(parked: bool, failed: bool, marked: bool, recorded: int) -> tuple[int, bool] | None:
-    """The question that a bare answer is bound to, and whether the list is cut to the answers before it."""
+    """The question that a bare answer is bound to, and whether it takes its place in the list."""
 
 def branch_name(checkpoint: str, ordinal: int) -> str:
     """The name of a branch."""
@@ -232,19 +232,28 @@ def errors() -> list[tuple[str, str, str, str]]:
 def fork(entries: list[str | None], token: str | None) -> tuple[int, bool]:
     """The ordinal of a fork at one checkpoint, and whether it is fresh."""
 
-def judge(thread: Thread, names: int | None, open: int, named_only: bool, policy: Policy) -> tuple[Verdict, str | None]:
+def judge(
+    thread: Thread, names: int | None, open: int, takers: int, refused: bool, named_only: bool, policy: Policy
+) -> tuple[Verdict, str | None]:
     """Judges a resume: the verdict, and the refusal's code or None."""
 
 def open_question(parked: bool, failed: bool, marked: bool, recorded: int) -> int | None:
     """The question that a task has open, if it is known."""
 
-def parse_row(id: str) -> tuple[str, str | None, int | None, bool]:
-    """Takes a row id apart: task, branch, question it waits for, is it a question."""
+def parse_row(id: str) -> tuple[str, str | None, int | None, bool, int | None]:
+    """Takes a row id apart: task, branch, question it waits for, is it a question, attempt."""
 
 def refuse(code: str, **fields: object) -> RemitError:
     """The exception of a code, ready to be raised or warned."""
 
-def row_id(task: str, branch: str | None = None, waits_for: int | None = None, asks: bool = False) -> str:
+def row_id(
+    task: str,
+    branch: str | None = None,
+    *,
+    waits_for: int | None = None,
+    asks: bool = False,
+    attempt: int | None = None,
+) -> str:
     """Puts a row id together."""
 
 def shows_output(

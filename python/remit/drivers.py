@@ -7,8 +7,8 @@ sends the result back in, or throws what was raised.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
-from contextlib import aclosing, closing
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext
 from queue import SimpleQueue
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
@@ -87,13 +87,15 @@ def _do(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
         return getattr(inner, step.name)(*step.args)
     if type(step) is Await:
+        if _is_on_a_loop():
+            return None  # what it waits for may need this very thread; a blocking call there has no order to keep
         woken: SimpleQueue[None] = SimpleQueue()
         step.operation.wake(lambda: woken.put(None))
         while not step.operation.is_ready():
             woken.get()
         return None
     if type(step) is Collect:
-        with closing(inner.list(step.config, **step.kwargs)) as items:
+        with closing_if(inner.list(step.config, **step.kwargs)) as items:
             return next((item for item in items if step.wanted(item)), None)
     assert type(step) is Query
     return step.store.execute(step.statement, step.parameters)
@@ -118,10 +120,77 @@ async def _ado(inner: Any, step: Step) -> Any:
             woken.clear()
         return None
     if type(step) is Collect:
-        async with aclosing(inner.alist(step.config, **step.kwargs)) as items:
+        async with aclosing_if(inner.alist(step.config, **step.kwargs)) as items:
             async for item in items:
                 if step.wanted(item):
                     return item
         return None
     assert type(step) is Query
     return await step.store.aexecute(step.statement, step.parameters)
+
+
+def _is_on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def closing_if(items: Any) -> AbstractContextManager[Any]:
+    """Closes an iterator at the end, if it can be closed: a generator that is left early may hold a lock."""
+    return closing(items) if hasattr(items, "close") else nullcontext(items)
+
+
+def aclosing_if(items: Any) -> AbstractAsyncContextManager[Any]:
+    """The same for an asynchronous iterator."""
+    return aclosing(items) if hasattr(items, "aclose") else nullcontext(items)
+
+
+class Landing(Coroutine[Any, Any, Any]):
+    """The coroutine of an operation that has arrived. Cancelled or closed before it was ever started, it ends the
+    operation all the same: an ordinary coroutine's `finally` would not run then."""
+
+    __slots__ = ("_begin", "_coroutine", "_operation")
+
+    def __init__(self, operation: Operation, begin: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._operation = operation
+        self._begin = begin
+        self._coroutine: Coroutine[Any, Any, Any] | None = None
+
+    def _started(self) -> Coroutine[Any, Any, Any]:
+        if self._coroutine is None:
+            try:
+                self._coroutine = self._begin()
+            except BaseException:
+                self._operation.finish()
+                raise
+        return self._coroutine
+
+    def send(self, value: Any) -> Any:
+        try:
+            return self._started().send(value)
+        except BaseException:  # it has ended, one way or another
+            self._operation.finish()
+            raise
+
+    def throw(self, *error: Any) -> Any:
+        if self._coroutine is None:
+            self._operation.finish()
+            raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+        try:
+            return self._coroutine.throw(*error)
+        except BaseException:
+            self._operation.finish()
+            raise
+
+    def close(self) -> None:
+        if self._coroutine is not None:
+            self._coroutine.close()
+        self._operation.finish()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        try:
+            return (yield from self._started().__await__())
+        finally:
+            self._operation.finish()

@@ -71,7 +71,7 @@ class Protocol:
         """A load. An executing loop's is answered by what its call wants; anybody else's changes nothing."""
         conf = config["configurable"]
         if _EXECUTING not in conf or conf.get("remit_inspect"):
-            return decoded((yield Ask("get_tuple", (config,))))
+            return _decoded((yield Ask("get_tuple", (config,))))
         call = current_call()
         thread, namespace = str(conf["thread_id"]), conf.get("checkpoint_ns") or ""
         if call is not None and call.run is not None and (call.run.thread, call.run.namespace) == (thread, namespace):
@@ -94,9 +94,9 @@ class Protocol:
         addressed = conf.get("checkpoint_id")
         if tup is None:
             if addressed and wish.intent in (Intent.ANSWER, Intent.RETRY):
-                self._judge(run, Thread.NO_SUCH_CHECKPOINT, set(), checkpoint=addressed)
+                self._judge(run, Thread.NO_SUCH_CHECKPOINT, None, addressed)
             elif wish.answer is not None:
-                self._judge(run, Thread.ABSENT, set())
+                self._judge(run, Thread.ABSENT, None, None)
             self._new_thread(run)
             return None
         run.lineage = _branch_of(tup)
@@ -112,7 +112,7 @@ class Protocol:
         if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
             loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
         if run.answer is not None:
-            self._judge(run, _state_of(tup, loaded), loaded.interrupts, checkpoint=tup.checkpoint["id"])
+            self._judge(run, _state_of(tup, loaded), loaded, tup.checkpoint["id"])
         shown = self._follow(run, tup, loaded)
         yield from self._replace(run, loaded, config)
         return shown
@@ -164,7 +164,7 @@ class Protocol:
         run.stands_alone = True
         run.fork = branch
         if fresh and token is not None and not self.store.is_durable:
-            row = row_id(NULL_TASK, branch, 0)
+            row = row_id(NULL_TASK, branch, waits_for=0)
             yield from self._write(run.thread, run.namespace, checkpoint, waiting_write([token]), row)
         return tup
 
@@ -206,7 +206,7 @@ class Protocol:
         so its newest checkpoint may be another line's."""
         where = {"configurable": {"thread_id": run.thread, "checkpoint_ns": run.namespace}}
         if parent.fork is not None and run.intent == Intent.FORK:
-            branch, questions = parent.fork, set(asking.interrupts if asking is not None else ())
+            branch, questions = parent.fork, set(interrupt_ids(asking.question) if asking is not None else ())
 
             def asks(tup: CheckpointTuple) -> bool:
                 return Rows(tup.pending_writes).asks(questions, branch)
@@ -233,8 +233,9 @@ class Protocol:
         for row, writes in self._answer_rows(run):
             yield from self._write(run.thread, run.namespace, checkpoint, writes, row)
         if parent.bound is not None and parent.bound[0] == task and parent.checkpoint is not None:
-            row = row_id(task, parent.fork, parent.bound[1])
-            parent.tasks[task].waiting[parent.bound[1]] = None
+            row = row_id(task, parent.fork, waits_for=parent.bound[1])
+            if not parent.in_list:
+                parent.tasks[task].waiting[parent.bound[1]] = None
             parent.bound = None
             yield from self._write(parent.thread, parent.namespace, parent.checkpoint, waiting_write(None), row)
 
@@ -242,16 +243,19 @@ class Protocol:
         """Makes the run known to its later writes, and hands out what it may see."""
         run.checkpoint = tup.checkpoint["id"]
         run.tasks = loaded.tasks
-        run.values = tup.checkpoint["channel_values"]
+        run.finished = loaded.finished
+        run.values, run.values_of = tup.checkpoint["channel_values"], run.checkpoint
         if run.answer is not None and not run.answer[0] and loaded.asking is not None:
             task = loaded.tasks[loaded.asking]
             binds = task.binds
             if binds is not None:
-                run.bound, run.cuts = (loaded.asking, binds[0]), binds[1]
+                nth, in_list = binds
+                run.bound, run.in_list = (loaded.asking, nth), in_list
                 # known from now on, before it is stored
-                task.waiting[binds[0]] = (run.answer[1],) if task.is_elsewhere else [run.answer[1]]
-                if run.cuts and task.answers is not None:
-                    del task.answers[binds[0] :]
+                if in_list:
+                    task.answers = [*(task.answers or ())[:nth], run.answer[1]]
+                else:
+                    task.waiting[nth] = (run.answer[1],) if task.is_elsewhere else [run.answer[1]]
         token = Token(os.urandom(16).hex())
         token.run = run
         shown = CheckpointTuple(
@@ -271,10 +275,11 @@ class Protocol:
         if run.loaded is not None and run.answer is not None:
             loaded: CheckpointTuple = run.loaded
             return loaded
-        return decoded((yield Ask("get_tuple", (config,))))
+        return _decoded((yield Ask("get_tuple", (config,))))
 
-    def _judge(self, run: Run, thread: Thread, open: set[str], checkpoint: str | None = None) -> None:
+    def _judge(self, run: Run, thread: Thread, loaded: Loaded | None, checkpoint: str | None) -> None:
         """Says what is wrong with a resume before anything runs."""
+        open = loaded.interrupts if loaded is not None else set()
         named, value = run.answer if run.answer is not None else (False, None)
         names: set[str] = set(value or ()) if named else set()
         run.stray = thread == Thread.FINISHED
@@ -282,6 +287,8 @@ class Protocol:
             thread,
             len(names) if named else None,
             len(names & open),
+            loaded.takers if loaded is not None else 0,
+            loaded is not None and loaded.hanging > 1,
             self.config.require_named_answers,
             self.policy,
         )
@@ -327,30 +334,36 @@ class Protocol:
     def arrive(self, config: Any, kind: Kind) -> Operation:
         """An operation arrives at its plane; `put` and `put_writes` end it."""
         conf = config["configurable"]
-        return self.planes.arrive(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", kind)
+        checkpoint = conf.get("checkpoint_id")
+        return self.planes.arrive(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", kind, checkpoint)
 
     def is_plain(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str) -> bool:
-        """May the writes be stored as they are? Those of a finished task are, off a fork and without a validator."""
+        """May the writes be stored as they are? Those of a task that finishes are, where nothing is known of it, without
+        a validator."""
         if self.validators or task_id == NULL_TASK:
             return False
         for channel, _ in writes:
             if channel in (INTERRUPT, ERROR):
                 return False
         token = config["configurable"].get(TOKEN)
-        return not isinstance(token, Token) or token.run.fork is None
+        return not isinstance(token, Token) or (token.run.fork is None and task_id not in token.run.tasks)
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
         try:
             conf = config["configurable"]
             run = self._run_of(conf)
-            refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
+            refused = run.refused if run is not None else None
+            if refused is None:
+                refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
+                if refused is not None and run is not None:
+                    yield from self._take_back(run, config)
             self._extend(run, conf, checkpoint["id"], refused)
             line = run.lineage if run is not None else (yield from self._line_of(config))
             if line is not None:
                 metadata = {**metadata, BRANCH: line}  # a copy: LangGraph streams its own
             if run is not None:
-                run.values = checkpoint["channel_values"]
+                run.values, run.values_of = checkpoint["channel_values"], checkpoint["id"]
             if not operation.is_ready():
                 yield Await(operation)
             return (yield Ask("put", (_without_keys(config), checkpoint, metadata, versions)))
@@ -381,6 +394,17 @@ class Protocol:
                 step=detail,
             )
 
+    def _take_back(self, run: Run, config: Any) -> Steps[None]:
+        """A state that only its parts' coming together makes invalid is refused when the parts are stored already: from
+        now on its tasks' outputs do not count, and what they put out when they run again is stored beside them."""
+        parent = config["configurable"].get("checkpoint_id")
+        here = parent == run.checkpoint
+        stored = (run.finished if here else set()) | (run.wrote if parent == run.wrote_at else set())
+        for task in sorted(stored):
+            attempt = run.tasks[task].attempt if here and task in run.tasks else 0
+            row = row_id(task, run.fork if here else None, attempt=attempt + 1)
+            yield Ask("put_writes", (config, [(RESUME, [])], row))
+
     def _line_of(self, config: Any) -> Steps[str | None]:
         """The branch that a checkpoint which nobody's run stores belongs to: its parent's (`update_state`)."""
         conf = config["configurable"]
@@ -390,18 +414,32 @@ class Protocol:
         return _branch_of(parent) if parent is not None else None
 
     def put_writes(
-        self, operation: Operation, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, path: tuple[str, ...]
+        self,
+        operation: Operation,
+        config: Any,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        path: str,
+        takes_path: bool,
     ) -> Steps[None]:
         """Stores a task's writes: valid, and in the form that keeps questions and answers apart."""
         try:
             conf = config["configurable"]
             run = self._run_of(conf)
+            target = conf.get("checkpoint_id")
+            here = run is not None and run.checkpoint == target
+            if run is not None and run.refused is not None and target != run.refused_at:
+                raise run.refused  # of what follows an invalid state nothing is stored
+            if here and run is not None and run.fork is None and task_id in run.finished:
+                return  # LangGraph 1.2.9 stores again at its exit what it loaded
             if self.validators:
-                base = yield from self._seen(run, config)
-                refused = self._invalid(run, conf, lambda v: v.check_updates(list(writes), base))
+                base, alone = yield from self._seen(run, config)
+                refused = self._invalid(run, conf, lambda v: v.check_updates(list(writes), base, alone))
                 if refused is not None:
                     raise refused
-            here = run is not None and run.checkpoint == conf.get("checkpoint_id")
+                if run is not None:
+                    run.wrote = (run.wrote if run.wrote_at == target else set()) | {task_id}
+                    run.wrote_at = target
             answers: list[tuple[str, list[tuple[str, Any]]]] = []
             if task_id == NULL_TASK and run is not None and run.answer is not None and (here or run.checkpoint is None):
                 writes, answers = self._bind(run, writes)
@@ -414,8 +452,7 @@ class Protocol:
             for row, rows in stored.before:
                 yield Ask("put_writes", (config, rows, row))
             if stored.writes:
-                row = row_id(task_id, branch) if branch is not None else task_id
-                yield Ask("put_writes", (config, stored.writes, row, *path))
+                yield Ask("put_writes", (config, stored.writes, stored.row, *((path,) if takes_path else ())))
             for row, rows in answers:
                 # last: a death in between asks again, and does not lose what came with the answer
                 yield Ask("put_writes", (config, rows, row))
@@ -436,15 +473,14 @@ class Protocol:
         return (rest if run.stray or asked_below or run.fork is not None else writes), []
 
     def _answer_rows(self, run: Run) -> list[tuple[str, list[tuple[str, Any]]]]:
-        """The rows of a bare answer, once per run: it waits for its question; the list that held another is cut."""
+        """The row of a bare answer, once per run."""
         if run.bound is None or not _admits(run, run.bound):
             return []
         id, nth = run.bound
         task = run.tasks[id]
-        rows = [(row_id(id, run.fork, nth), waiting_write(task.waiting[nth]))]
-        if run.cuts:
-            rows.append((row_id(id, run.fork), [(RESUME, list(task.answers or ()))]))
-        return rows
+        if run.in_list:
+            return [(row_id(id, run.fork), [(RESUME, list(task.answers or ()))])]
+        return [(row_id(id, run.fork, waits_for=nth), waiting_write(task.waiting[nth], bound=True))]
 
     def _replace(self, run: Run, loaded: Loaded, config: Any) -> Steps[None]:
         """An answer by name takes the place of one that waits, before anything runs: LangGraph stores it only when
@@ -455,9 +491,9 @@ class Protocol:
             task = loaded.tasks[id]
             given = [run.answer[1][i] for i in task.interrupts if i in run.answer[1]]
             if given and task.waiting.get(task.recorded) and run.checkpoint is not None:
-                row = row_id(id, run.fork, task.recorded)
+                row = row_id(id, run.fork, waits_for=task.recorded)
                 task.waiting[task.recorded] = (given[0],) if task.is_elsewhere else [given[0]]
-                waits = waiting_write(task.waiting[task.recorded])
+                waits = waiting_write(task.waiting[task.recorded], bound=True)
                 yield from self._write(run.thread, run.namespace, run.checkpoint, waits, row)
 
     def _write(
@@ -466,29 +502,27 @@ class Protocol:
         where = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
         yield Ask("put_writes", ({"configurable": where}, writes, row))
 
-    def _seen(self, run: Run | None, config: Any) -> Steps[Mapping[str, Any]]:
-        """The channel values over which a task's writes are checked."""
+    def _seen(self, run: Run | None, config: Any) -> Steps[tuple[Mapping[str, Any] | None, bool]]:
+        """The channel values over which a task's writes are checked, None if they are not known yet, and whether the
+        task is its step's only one."""
         if run is not None:
-            return run.values
+            known = run.values_of == config["configurable"].get("checkpoint_id")
+            return (run.values, _triggers(run.values) == 1) if known else (None, False)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
-        return tup.checkpoint["channel_values"] if tup is not None else {}
+        return (tup.checkpoint["channel_values"] if tup is not None else None), False
 
     def _invalid(
         self, run: Run | None, conf: Mapping[str, Any], check: Callable[[Validator], None]
     ) -> Exception | None:
-        """The refusal of an invalid state, if it is. A run that was refused once is stored no further."""
-        if not self.validators:
-            return None
-        if run is not None and run.refused is not None:
-            return refuse("refused-before", detail=str(run.refused).splitlines()[0], thread=run.thread)
-        validator = self.validators.of(conf.get("checkpoint_ns") or "")
+        """The refusal of an invalid state, if it is."""
+        validator = self.validators.of(conf.get("checkpoint_ns") or "") if self.validators else None
         if validator is None:
             return None
         try:
             check(validator)
         except RemitValidityError as e:
-            if run is not None:
-                run.refused = e
+            if run is not None and run.refused is None:
+                run.refused, run.refused_at = e, conf.get("checkpoint_id")
             return e
         return None
 
@@ -500,10 +534,12 @@ class Protocol:
         yield from self.store.forget(str(thread_id))
 
 
-def decoded(tup: CheckpointTuple | None) -> CheckpointTuple | None:
+def _decoded(tup: CheckpointTuple | None) -> CheckpointTuple | None:
+    return decoded(tup) if tup is not None else None
+
+
+def decoded(tup: CheckpointTuple) -> CheckpointTuple:
     """A tuple as LangGraph would have stored it, for whoever looks."""
-    if tup is None:
-        return None
     if BRANCH in tup.metadata:
         tup = tup._replace(metadata=_without_branch(tup.metadata))
     if not tup.pending_writes or not any("|" in w[0] for w in tup.pending_writes):
@@ -569,9 +605,7 @@ def _state_of(tup: CheckpointTuple, loaded: Loaded) -> Thread:
     for channel, value in values.items():
         if channel.startswith("branch:to:") or channel == "__start__":
             return Thread.UNFINISHED
-        if channel == "__pregel_tasks" and value:
-            return Thread.UNFINISHED
-        if channel.startswith("join:") and set(channel.split(":")[1].split("+")) <= set(value or ()):
+        if (channel == "__pregel_tasks" and value) or _is_joined(channel, value):
             return Thread.UNFINISHED
     return Thread.FINISHED
 
@@ -606,15 +640,29 @@ def _admits(run: Run, bound: tuple[str, int]) -> bool:
 
 def _runs_one_task(tup: CheckpointTuple) -> bool:
     """Is one task triggered, and no more? Only a StateGraph's checkpoint tells."""
-    values = tup.checkpoint["channel_values"]
-    triggered = sum(channel.startswith("branch:to:") for channel in values)
-    return triggered + len(values.get("__pregel_tasks") or ()) == 1
+    return _triggers(tup.checkpoint["channel_values"]) == 1
 
 
-def _own_ids(run: Run | None, task_id: str, path: tuple[str, ...], nth: int) -> set[str]:
+def _triggers(values: Mapping[str, Any]) -> int:
+    """How many tasks the channels of a StateGraph trigger; 0 for other graphs."""
+    triggered = sum(channel.startswith("branch:to:") or _is_joined(channel, value) for channel, value in values.items())
+    return triggered + len(values.get("__pregel_tasks") or ())
+
+
+def _is_joined(channel: str, value: Any) -> bool:
+    """Has everybody arrived whom a join waits for? Its channel is named after them, `join:a+b:c`, in any order; a
+    deferred one's value is a pair."""
+    if not channel.startswith("join:"):
+        return False
+    names = value[0] if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], bool) else value
+    waited_for = channel.removeprefix("join:").rpartition(":")[0]
+    return bool(names) and len("+".join(names)) == len(waited_for)
+
+
+def _own_ids(run: Run | None, task_id: str, path: str, nth: int) -> set[str]:
     """The ids that a node's own n-th question may have: LangGraph makes them from the node's namespace, newer releases
     from the number too. Only the path of a node that an edge triggered tells its name."""
-    kind, _, name = (path[0] if path else "").partition(", ")
+    kind, _, name = path.partition(", ")
     if kind != "~__pregel_pull" or not name or run is None:
         return set()
     interrupt: Any = import_module("langgraph.types").Interrupt

@@ -32,15 +32,26 @@ ERROR = "__error__"
 HANDLED = "__error_source_node__"
 
 _ELSEWHERE = "elsewhere"
+_BOUND = "bound"
 _CONTROL = frozenset((RESUME, INTERRUPT, ERROR, HANDLED))
 
 Write = tuple[str, Any]
 PendingWrite = tuple[str, str, Any]
 
 
-def waiting_write(waits: list[Any] | tuple[Any, ...] | None) -> list[Write]:
-    """The write of a waiting row. A serializer need not tell tuples from lists, so the former are named."""
-    return [(RESUME, {_ELSEWHERE: list(waits)} if isinstance(waits, tuple) else waits)]
+def waiting_write(waits: list[Any] | tuple[Any, ...] | None, bound: bool = False) -> list[Write]:
+    """The write of a waiting row. `bound`: the answer was given, and its task has not recorded it yet. (A serializer
+    need not tell tuples from lists, so what is not a plain list is named.)"""
+    if isinstance(waits, tuple):
+        return [(RESUME, {_ELSEWHERE: list(waits)})]
+    return [(RESUME, {_BOUND: waits} if bound else waits)]
+
+
+def _waiting_of(value: Any) -> list[Any] | tuple[Any, ...] | None:
+    if not isinstance(value, dict):
+        waits: list[Any] | None = value
+        return waits
+    return tuple(value[_ELSEWHERE]) if _ELSEWHERE in value else list(value[_BOUND])
 
 
 class Task:
@@ -51,18 +62,22 @@ class Task:
         waiting: what waits, by question: `[value]`, `[]` (nothing, and this is known), None (it was asked by a
             subgraph or by another task, which keeps the answer), `(value,)` and `()` (it was asked by something that
             keeps no rows, a subgraph without a checkpointer).
+        unrecorded: the questions whose waiting answer was given and not recorded by the task.
         interrupts: the ids of the questions that are open.
+        attempts: what was put out in place of refused outputs, by attempt.
     """
 
     __slots__ = (
         "answers",
         "asked_elsewhere",
+        "attempts",
         "failed",
         "handled",
         "interrupts",
         "other",
         "parked",
         "question",
+        "unrecorded",
         "waiting",
     )
 
@@ -76,10 +91,19 @@ class Task:
         self.failed = False
         self.handled = False
         self.other: list[Write] = []
+        self.attempts: dict[int, list[Write]] = {}
+        self.unrecorded: set[int] = set()
 
-    def take(self, channel: str, value: Any, waits_for: int | None) -> None:
-        if waits_for is not None:
-            self.waiting[waits_for] = tuple(value[_ELSEWHERE]) if isinstance(value, dict) else value
+    def take(self, channel: str, value: Any, waits_for: int | None, attempt: int | None) -> None:
+        if attempt is not None:
+            outputs = self.attempts.setdefault(attempt, [])
+            if channel not in _CONTROL:
+                outputs.append((channel, value))
+        elif waits_for is not None:
+            self.unrecorded.discard(waits_for)
+            if isinstance(value, dict) and _BOUND in value:
+                self.unrecorded.add(waits_for)
+            self.waiting[waits_for] = _waiting_of(value)
         elif channel == RESUME:
             self.answers = list(value) if isinstance(value, list) else [value]
         elif channel == INTERRUPT:
@@ -91,16 +115,31 @@ class Task:
             self.handled = self.handled or channel == HANDLED
             self.other.append((channel, value))
 
-    def ask(self, other: Task) -> None:
-        """Takes the question over from the same task's rows outside the branch."""
-        self.parked, self.question, self.interrupts = True, other.question, other.interrupts
+    def ask(self, other: Task, numbered: bool) -> None:
+        """Takes the question over from the same task's rows outside the branch. The branch begins the task's questions
+        anew, and where they are named by their number, a later one's name is not the first one's."""
+        self.parked, self.question = True, other.question
+        self.interrupts = [] if numbered and other.recorded else other.interrupts
 
     def without_question(self) -> Task:
         """The same rows, but for the question, which the branch's rows of this task show."""
         task = Task()
         task.answers, task.waiting, task.other = self.answers, self.waiting, self.other
         task.failed, task.handled, task.asked_elsewhere = self.failed, self.handled, self.parked
+        task.attempts = self.attempts
         return task
+
+    @property
+    def attempt(self) -> int:
+        """How many times the task's outputs were refused."""
+        return max(self.attempts, default=0)
+
+    @property
+    def writes(self) -> list[Write]:
+        """What the task wrote, but for answers and questions: of its outputs those of the last attempt."""
+        if not self.attempts:
+            return self.other
+        return [w for w in self.other if w[0] in _CONTROL] + self.attempts[self.attempt]
 
     @property
     def recorded(self) -> int:
@@ -114,7 +153,7 @@ class Task:
 
     @property
     def binds(self) -> tuple[int, bool] | None:
-        """The question that a bare answer is bound to, and whether the list is cut to the answers before it."""
+        """The question that a bare answer is bound to, and whether it takes its place in the list."""
         return binds_to(self.parked, self.failed, self.recorded in self.waiting, self.recorded)
 
     @property
@@ -148,12 +187,12 @@ class Rows:
         self.base: dict[str, Task] = {}
         self.branches: dict[str, dict[str, Task]] = {}
         for id, channel, value in writes or ():
-            id, branch, waits_for, asks = parse_row(id) if "|" in id else (id, None, None, False)
+            id, branch, waits_for, asks, attempt = parse_row(id) if "|" in id else (id, None, None, False, None)
             tasks = self.base if branch is None else self.branches.setdefault(branch, {})
             task = tasks.get(id)
             if task is None:
                 task = tasks[id] = Task()
-            task.take(INTERRUPT if asks else channel, value, waits_for)
+            task.take(INTERRUPT if asks else channel, value, waits_for, attempt)
 
     def load(
         self,
@@ -164,15 +203,15 @@ class Rows:
         alone: bool = False,
     ) -> Loaded:
         """What a load shows, and what is open. A branch begins with the rows that belong to no branch, under the
-        fork's rule; its own rows come before them. `keeps`: the loop does not run finished tasks again; `alone`: it
-        runs one task only."""
+        fork's rule; its own rows come before them. `keeps`: this LangGraph does not run finished tasks of a fork
+        again, and numbers a task's questions; `alone`: it runs one task only."""
         if branch is None:
             return Loaded([(self.base, intent, False)], answer, alone)
         own = dict(self.branches.get(branch, {}))
         passed = self._passed(answer) if intent == Intent.FORK and keeps else set()
         for id, task in self.base.items():
             if task.parked and id not in passed and not (id in own and own[id].parked):
-                own.setdefault(id, Task()).ask(task)
+                own.setdefault(id, Task()).ask(task, keeps)
         base = {id: task.without_question() if id in own or id in passed else task for id, task in self.base.items()}
         return Loaded(
             [(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)],
@@ -217,9 +256,12 @@ class Loaded:
         open: the ids of the tasks that have a question open.
         interrupts: the open questions' ids.
         asking: the task that asks the question which a bare answer is for, if that is known.
+        finished: the ids of the tasks whose outputs are shown.
+        takers: how many tasks may take a bare answer.
+        hanging: how many questions have no answer beside them, as LangGraph counts.
     """
 
-    __slots__ = ("asking", "interrupts", "open", "tasks", "writes")
+    __slots__ = ("asking", "finished", "hanging", "interrupts", "open", "takers", "tasks", "writes")
 
     def __init__(
         self, groups: Sequence[tuple[dict[str, Task], Intent, bool]], answer: tuple[bool, Any] | None, alone: bool
@@ -234,7 +276,8 @@ class Loaded:
         ids = [id for id in self.tasks if id != NULL_TASK]
         number = {id: n for n, id in enumerate(ids)}
         runs = {ids[n] for n in unfinished([number[i] for i in outputs if i in number], list(number.values()))}
-        self.open = [id for id in ids if id in runs and self.tasks[id].parked]
+        self.finished = outputs - {NULL_TASK}
+        self.open = [id for id in ids if id in runs and self.tasks[id].parked and not self.tasks[id].handled]
         self.interrupts = {i for id in self.open for i in self.tasks[id].interrupts}
         reached = self._answered(answer, runs)
         askers = [id for id in reached if self.tasks[id].parked and not self.tasks[id].is_below]
@@ -242,6 +285,13 @@ class Loaded:
         answered = [number[id] for id in reached]
         for tasks, intent, _ in groups:
             self._show_answers(tasks, intent, number, answered, alone)
+        answered_ids = {id for id, channel, _ in self.writes if channel == RESUME}
+        questions = {tuple(self.tasks[id].interrupts) for id in self.open}
+        silent = [
+            id for id in runs if self.tasks[id].failed and not self.tasks[id].parked and not self.tasks[id].handled
+        ]
+        self.takers = len(questions) + len(silent)
+        self.hanging = len({tuple(self.tasks[id].interrupts) for id in self.open if id not in answered_ids})
 
     def _show_output(self, id: str, task: Task, intent: Intent, own: bool) -> list[str]:
         shows = shows_output(
@@ -254,8 +304,8 @@ class Loaded:
             task.handled,
             bool(task.waiting),
         )
-        self.writes += [(id, channel, value) for channel, value in task.other if shows or channel in _CONTROL]
-        return [id] if shows and any(channel not in _CONTROL for channel, _ in task.other) else []
+        self.writes += [(id, channel, value) for channel, value in task.writes if shows or channel in _CONTROL]
+        return [id] if shows and any(channel not in _CONTROL for channel, _ in task.writes) else []
 
     def _answered(self, answer: tuple[bool, Any] | None, runs: set[str]) -> list[str]:
         """The tasks whose open question the call answers."""
@@ -283,7 +333,11 @@ class Loaded:
             if task.failed:
                 facts.append((slot, Class.ERROR, 0, None))
                 rows.append((id, ERROR, None))
-            if served := task.served():
+            served = task.served()
+            if intent == Intent.INSPECT and task.recorded in task.unrecorded:
+                # as LangGraph stores it: given, and recorded by nobody
+                self.writes.append((NULL_TASK, RESUME, served.pop()))
+            if served:
                 facts.append((slot, Class.RESUME, len(served), None))
                 rows.append((id, RESUME, served))
             if task.is_elsewhere and (waits := task.waiting[task.recorded]):
@@ -299,10 +353,11 @@ class Loaded:
 
 
 class Stored(NamedTuple):
-    """What a batch of writes becomes: rows of their own that are stored before it, and the batch."""
+    """What a batch of writes becomes: rows of their own that are stored before it, the batch, and its row."""
 
     before: list[tuple[str, list[Write]]]
     writes: Sequence[Write]
+    row: str
 
 
 def store_batch(
@@ -322,7 +377,8 @@ def store_batch(
     elif ERROR in channels and HANDLED not in channels:
         batch = Batch.FAILED
     else:
-        return Stored([], writes)
+        attempt = known.attempt if known is not None else 0
+        return Stored([], writes, row_id(task_id, branch, attempt=attempt or None))
     known = known or Task()
     answers = next((w[1] for w in writes if w[0] == RESUME), None)
     given = None if answers is None else answers if isinstance(answers, list) else [answers]
@@ -349,7 +405,7 @@ def store_batch(
             rows[nth] = []  # the task's own question, where another's was before
         if branch is not None:
             stored = [w for w in stored if w[0] != INTERRUPT]
-    before = [(row_id(task_id, branch, n), waiting_write(waits)) for n, waits in rows.items()]
+    before = [(row_id(task_id, branch, waits_for=n), waiting_write(waits)) for n, waits in rows.items()]
     if batch == Batch.PARKED and branch is not None:
         before.append((row_id(task_id, branch, asks=True), [(RESUME, question)]))
-    return Stored(before, stored)
+    return Stored(before, stored, row_id(task_id, branch))

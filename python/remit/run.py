@@ -18,13 +18,15 @@ class Run:
         lineage: the branch that its checkpoints are of, if any.
         tasks: the tasks that have rows at `checkpoint`, by id.
         bound: the question, as (task id, n), that its bare answer is for.
-        cuts: its task's recorded list is cut to the answers before that question.
-        values: the channel values at its frontier.
+        in_list: that answer takes its place in the task's recorded list.
+        values: the channel values at the checkpoint `values_of`, its newest.
         below: the ids of the questions that its subgraphs and tasks asked so far.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
         stray: its resume answers nothing.
         is_ambiguous: another run started on the same new thread, so a write without a token may be either's.
-        refused: the refusal that poisoned it: nothing more of it is stored.
+        finished: the tasks whose outputs it loaded.
+        refused: the refusal of its state, at the checkpoint `refused_at`: nothing that follows is stored.
+        wrote: the tasks that wrote at the checkpoint `wrote_at`.
     """
 
     __slots__ = (
@@ -34,8 +36,9 @@ class Run:
         "below",
         "bound",
         "checkpoint",
-        "cuts",
+        "finished",
         "fork",
+        "in_list",
         "intent",
         "is_ambiguous",
         "lineage",
@@ -44,11 +47,15 @@ class Run:
         "parent",
         "prefix",
         "refused",
+        "refused_at",
         "stands_alone",
         "stray",
         "tasks",
         "thread",
         "values",
+        "values_of",
+        "wrote",
+        "wrote_at",
     )
 
     def __init__(self, thread: str, namespace: str, intent: Intent, answer: tuple[bool, Any] | None) -> None:
@@ -63,12 +70,17 @@ class Run:
         self.lineage: str | None = None
         self.tasks: dict[str, Task] = {}
         self.bound: tuple[str, int] | None = None
-        self.cuts = False
+        self.in_list = False
         self.values: dict[str, Any] = {}
         self.below: set[str] = set()
         self.admitted: Ledger | None = None
         self.prefix: Prefix | None = None
         self.refused: Exception | None = None
+        self.refused_at: str | None = None
+        self.finished: set[str] = set()
+        self.wrote: set[str] = set()
+        self.wrote_at: str | None = None
+        self.values_of: str | None = None
         self.stray = False
         self.is_ambiguous = False
         self.stands_alone = False

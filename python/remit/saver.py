@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from ._core import Kind, Operation, refuse
+from ._core import Kind, refuse
 from .claims import store_for
 from .config import RemitConfig
-from .drivers import adrive, drive
+from .drivers import Landing, aclosing_if, adrive, closing_if, drive
 from .intent import follow_calls
 from .protocol import Protocol, decoded
 
@@ -49,7 +50,9 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         self.get_next_version = inner.get_next_version  # type: ignore[method-assign]
         self.config = RemitConfig.make(config, options)
         self._protocol = Protocol(self.config, store_for(inner))
-        self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
+        self._takes_path = _takes_path(inner.put_writes)
+        self._atakes_path = _takes_path(inner.aput_writes)
+        self._protocol.store.check()
         follow_calls()
 
     @property
@@ -71,8 +74,8 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         inner = self.inner.with_allowlist(extra_allowlist)
         if inner is self.inner:
             return self
-        clone = object.__new__(type(self))
-        clone.__dict__.update(self.__dict__, inner=inner)
+        clone = copy(self)
+        clone.inner = inner
         return clone
 
     def setup(self) -> Any:
@@ -87,6 +90,11 @@ class RemitSaver(BaseCheckpointSaver[Any]):
             await adrive(self.inner, self._protocol.store.setup())
 
         return asetup()
+
+    def __copy__(self) -> RemitSaver:
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        return clone
 
     def __getattr__(self, name: str) -> Any:
         if name == "inner":
@@ -106,17 +114,15 @@ async def _aget_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
 
 
 def _list(self: RemitSaver, config: Any, **kwargs: Any) -> Iterator[CheckpointTuple]:
-    for tup in self.inner.list(config, **kwargs):
-        shown = decoded(tup)
-        assert shown is not None
-        yield shown
+    with closing_if(self.inner.list(config, **kwargs)) as items:
+        for tup in items:
+            yield decoded(tup)
 
 
 async def _alist(self: RemitSaver, config: Any, **kwargs: Any) -> AsyncIterator[CheckpointTuple]:
-    async for tup in self.inner.alist(config, **kwargs):
-        shown = decoded(tup)
-        assert shown is not None
-        yield shown
+    async with aclosing_if(self.inner.alist(config, **kwargs)) as items:
+        async for tup in items:
+            yield decoded(tup)
 
 
 # An operation arrives when it is called, not when it is first awaited: `aput` and `aput_writes` are plain functions.
@@ -129,38 +135,38 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
-    return adrive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
+    steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
+    return Landing(operation, lambda: adrive(self.inner, steps))
 
 
 def _put_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> None:
     operation = self._protocol.arrive(config, Kind.WRITES)
-    path = (task_path,) if self._takes_path else ()
     if self._protocol.is_plain(config, writes, task_id):
         try:
-            self.inner.put_writes(config, writes, task_id, *path)
+            self.inner.put_writes(config, writes, task_id, *((task_path,) if self._takes_path else ()))
         finally:
             operation.finish()
         return
-    drive(self.inner, self._protocol.put_writes(operation, config, writes, task_id, path))
+    steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._takes_path)
+    drive(self.inner, steps)
 
 
 def _aput_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> Coroutine[Any, Any, None]:
     operation = self._protocol.arrive(config, Kind.WRITES)
-    path = (task_path,) if self._takes_path else ()
     if self._protocol.is_plain(config, writes, task_id):
-        return _finishing(operation, self.inner.aput_writes(config, writes, task_id, *path))
-    return adrive(self.inner, self._protocol.put_writes(operation, config, writes, task_id, path))
+        path = (task_path,) if self._atakes_path else ()
+        return Landing(operation, lambda: self.inner.aput_writes(config, writes, task_id, *path))
+    steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._atakes_path)
+    return Landing(operation, lambda: adrive(self.inner, steps))
 
 
-async def _finishing(operation: Operation, coroutine: Coroutine[Any, Any, None]) -> None:
-    try:
-        await coroutine
-    finally:
-        operation.finish()
+def _takes_path(put_writes: Callable[..., Any]) -> bool:
+    """Savers of before checkpoint 2.0 store no task path."""
+    return "task_path" in inspect.signature(put_writes).parameters
 
 
 def _delete_thread(self: RemitSaver, thread_id: str) -> None:

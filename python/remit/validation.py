@@ -7,6 +7,7 @@ reducer takes, or if what results from it is valid.
 
 from __future__ import annotations
 
+import collections.abc
 import copy
 import dataclasses
 import inspect
@@ -38,8 +39,10 @@ class _Field:
         self.adapter: TypeAdapter[Any] = TypeAdapter(annotation, config=_config(annotation))
         self.reducer = _reducer_of(annotation)
         self.takes = _second_parameter(self.reducer)
+        self.empty = _empty_of(annotation)
 
-    def check_update(self, value: Any, values: Values, channel: str) -> None:
+    def check_update(self, value: Any, values: Values | None, channel: str) -> None:
+        """Checks an update over the values that it updates; None: they are not known."""
         overwrite = _overwrite(value)
         if overwrite is not None:
             self.adapter.validate_python(overwrite[0])
@@ -48,19 +51,51 @@ class _Field:
         else:
             self._check_reduced(value, values, channel)
 
-    def _check_reduced(self, value: Any, values: Values, channel: str) -> None:
+    def reduced(self, value: Any, values: Values, channel: str) -> Any:
+        """What results from an update.
+
+        Raises:
+            Exception: the reducer's own, or `LookupError` if it has nothing to start from.
+        """
+        overwrite = _overwrite(value)
+        if overwrite is not None:
+            return overwrite[0]
+        if self.reducer is None:
+            return value
+        if channel not in values and self.empty is None:
+            raise LookupError(channel)
+        left = copy.deepcopy(values[channel]) if channel in values else self.empty() if self.empty else None
+        return self.reducer(left, value)
+
+    def _check_reduced(self, value: Any, values: Values | None, channel: str) -> None:
         try:
             (self.takes or self.adapter).validate_python(value)
             return
         except _REFUSALS as e:
-            if channel not in values or self.reducer is None:
-                raise
             refusal = e
+        if values is None:
+            return  # what results is checked with the checkpoint
         try:
-            result = self.reducer(copy.deepcopy(values[channel]), value)
+            result = self.reduced(value, values, channel)
+        except LookupError:
+            return
         except Exception:
             raise refusal from None
         self.adapter.validate_python(result)
+
+
+def _empty_of(annotation: Any) -> Callable[[], Any] | None:
+    """What a channel with a reducer starts from: its type's empty value, as LangGraph does it."""
+    while typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    kind = typing.get_origin(annotation) or annotation
+    kind = {collections.abc.Sequence: list, collections.abc.Set: set, collections.abc.Mapping: dict}.get(kind, kind)
+    try:
+        kind()
+    except Exception:
+        return None
+    empty: Callable[[], Any] = kind
+    return empty
 
 
 def _config(annotation: Any) -> Any:
@@ -146,8 +181,12 @@ class Validator:
             adapter, schema = schema, schema._type
         else:
             adapter = None
-        fields = _annotations(schema)
-        self._fields = None if fields is None else {name: _Field(a) for name, a in fields.items()}
+        try:
+            fields = _annotations(schema)
+            self._fields = None if fields is None else {name: _Field(a) for name, a in fields.items()}
+        except Exception as e:
+            detail = f"no validator can be built from {schema!r:.80}: {type(e).__name__}: {e}"
+            raise refuse("bad-option", detail=detail) from e
         self._required: frozenset[str] = frozenset()
         self._whole: Callable[[Any], Any] | None = None
         if self._fields is not None and isinstance(schema, type) and issubclass(schema, BaseModel):
@@ -160,8 +199,9 @@ class Validator:
         elif self._fields is None:
             raise refuse("bad-option", detail=f"validator is neither a schema nor callable: {schema!r:.80}")
 
-    def check_updates(self, updates: list[tuple[str, Any]], values: Values) -> None:
-        """Checks one task's writes over the values that the task saw.
+    def check_updates(self, updates: list[tuple[str, Any]], values: Values | None, alone: bool = False) -> None:
+        """Checks one task's writes over the values that the task saw, None if they are not known. `alone`: no other
+        task writes in its step, so what results is the next state.
 
         Raises:
             RemitValidityError: one is invalid; the field and pydantic's errors are attributes.
@@ -169,13 +209,27 @@ class Validator:
         updates = [(c, v) for c, v in updates if not is_internal(c)]
         if not updates:
             return
-        if self._fields is None:
-            self._check_results(updates, values)
-            return
         for channel, value in updates:
-            field = self._fields.get(channel)
+            field = self._fields.get(channel) if self._fields is not None else None
             if field is not None:
                 self._run(partial(field.check_update, value, values, channel), channel, value)
+        if not alone or values is None:
+            return  # the next state is checked with its checkpoint
+        if self._fields is None:
+            self._check_results(updates, values)
+        else:
+            self._check_whole(updates, values, self._fields)
+
+    def _check_whole(self, updates: list[tuple[str, Any]], values: Values, fields: dict[str, _Field]) -> None:
+        state = {c: v for c, v in values.items() if c in fields}
+        try:
+            for channel, value in updates:
+                if channel in fields:
+                    state[channel] = fields[channel].reduced(value, state, channel)
+        except Exception:
+            return  # it fails in the run too, and is not stored
+        if self._whole is not None and self._required <= state.keys():
+            self._run(partial(self._whole, state), None, state)
 
     def check_state(self, values: Values) -> None:
         """Checks all channel values of a checkpoint.
@@ -229,7 +283,7 @@ class Validator:
 def _refusal(code: str, error: Exception, channel: str | None, value: Any) -> BaseException:
     if isinstance(error, ValidationError):
         errors = error.errors(include_url=False)
-        where = [".".join(map(str, ([channel] if channel else []) + list(x["loc"]))) for x in errors]
+        where = [".".join(map(str, ([channel] if channel else []) + list(x["loc"]))) or "state" for x in errors]
         detail = "; ".join(
             f"{w}: {x['msg']} (got {type(x['input']).__name__})" for w, x in zip(where, errors, strict=True)
         )
@@ -249,6 +303,9 @@ class Validators:
 
     def __init__(self, option: Any) -> None:
         given = option if isinstance(option, Mapping) else {"": option}
+        for path in given:
+            if not isinstance(path, str):
+                raise refuse("bad-option", detail=f"a namespace in validator must be a string, not {path!r:.80}")
         self._by_path = {path: Validator(schema) for path, schema in given.items() if schema is not None}
 
     def __bool__(self) -> bool:

@@ -12,17 +12,15 @@ guards must pass.
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from graphs import POINTS, Build, Thread
+from graphs import POINTS, STOCK, Build, Thread
 from ledger import Ledger
 from stores import AsyncStore, Store
 
-STOCK = bool(os.environ.get("REMIT_TEST_STOCK"))
 WORLDS = ("memory", "sqlite", "postgres", "amemory", "asqlite", "apg")
 
 

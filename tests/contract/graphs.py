@@ -20,6 +20,7 @@ from langgraph.types import Command, interrupt
 from ledger import Ledger
 
 BAD = "bad"
+STOCK = bool(os.environ.get("REMIT_TEST_STOCK"))
 
 
 class Refused(ValueError):

@@ -881,17 +881,19 @@ async def test_stock_goes_on_with_a_thread_of_ours(world, ledger, shape):
 
 @pytest.mark.parametrize("world", ["memory", "asqlite"], indirect=True)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("trouble", [None, "before", "after a?", "after b?"])
+@pytest.mark.parametrize("trouble", [None, "before", "after b?"])
 async def test_get_state_shows_what_stock_would_show(world, shape, trouble):
-    """Step by step, as long as stock is right: two threads in one store, the same calls, the same sights. A failure is
-    of the node's own, and recovered with invoke(None)."""
+    """Step by step, where stock is right: two threads in one store, the same calls, the same sights. A failure is of
+    the node's own, and recovered with invoke(None). (After a failure between the questions stock gives the first
+    answer to the second question.)"""
     build = SHAPES[shape](asking("a?", "b?"))
     threads = [await world.thread(build, stock=stock, id=f"stock {stock}") for stock in (True, False)]
     script = [("start", None), ("answer", "a"), ("answer", "b")]
     for name, value in script:
         sights = []
         for thread in threads:
-            if trouble is not None and name == "answer" and not (trouble == "after b?" and value == "a"):
+            # (1.2.24 serves "a" to b? when a retry gets past a?: langgraph#8837)
+            if trouble is not None and (value == "b" or (value == "a" and trouble == "before")):
                 POINTS.fail_at(trouble)
             call = getattr(thread, name)
             result = await (call(value) if value is not None else call())

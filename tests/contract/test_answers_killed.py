@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import crash
 import pytest
-from conftest import STOCK
-from graphs import BAD, POINTS, REFUSED, SHAPES, TROUBLE, State, asking, asks, gives, nested, unsaved
+from graphs import BAD, POINTS, REFUSED, SHAPES, STOCK, TROUBLE, State, asking, asks, gives, nested, unsaved
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from ledger import Ledger

@@ -157,7 +157,10 @@ def test_tables_of_a_newer_release(saver_factory: Any) -> None:
             server.execute(newer)
     before = rows(saver_factory)
     graph = asking(RemitSaver(saver_factory.inner()))
-    for attempt in (lambda: RemitSaver(saver_factory.inner()).setup(), lambda: graph.invoke(Command(resume=1), address)):
+    for attempt in (
+        lambda: RemitSaver(saver_factory.inner()).setup(),
+        lambda: graph.invoke(Command(resume=1), address),
+    ):
         with pytest.raises(RemitError) as error:
             attempt()
         assert error.value.code == "tables-newer"
@@ -256,7 +259,7 @@ def test_unserializable_answer(saver_factory: Any) -> None:
 
 
 class Unresolved(TypedDict):
-    item: "NoSuchName"  # type: ignore[name-defined]  # noqa: F821
+    item: NoSuchName  # type: ignore[name-defined]  # noqa: F821
 
 
 def test_validator_that_cannot_be_built() -> None:

@@ -7,6 +7,7 @@ langgraph#8039, #8234): a process that dies in `put` then runs a finished task a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import operator
 import os
 import signal
@@ -156,10 +157,8 @@ class DyingAsyncSaver(AsyncSqliteSaver):
     came: asyncio.Event
 
     async def aput_writes(self, *args: Any) -> None:
-        try:
+        with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.came.wait(), PATIENCE_S)
-        except asyncio.TimeoutError:
-            pass
         await super().aput_writes(*args)
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:

@@ -193,15 +193,18 @@ async def test_stray_stores_nothing(world, case, ledger, heard):
 
 
 @SOME
-async def test_partly_unknown_answer_is_said_and_the_known_part_counts(world, ledger, heard):
-    """Stock drops the unknown part in silence."""
+async def test_partly_unknown_answer_fires_nothing(world, ledger, heard):
+    """It is refused whole. Stock drops the unknown part in silence."""
     thread = await talk(world, asks(ledger))
     ids = await bring(thread, "parked")
-    await thread.say(Command(resume={ids["one"]: "yes", UNKNOWN: "no"}))
-    assert [w.message.code for w in heard.warned] == heard.codes == ["stray-some-unknown"]
-    assert UNKNOWN in str(heard.warned[0].message)
-    assert ledger.fired("after one") == ["yes"]
-    assert ledger.fired("after two") == []
+    before, effects = rows(world.store), ledger.fired()
+    with pytest.raises(RemitStrayResume) as error:
+        await thread.say(Command(resume={ids["one"]: "yes", UNKNOWN: "no"}))
+    assert heard.codes == [error.value.code] == ["stray-some-unknown"]
+    assert UNKNOWN in str(error.value) and ids["two"] in str(error.value)
+    assert (rows(world.store), ledger.fired()) == (before, effects)
+    await thread.say(Command(resume={ids["one"]: "yes"}))  # the twin: a part of the questions is answered
+    assert (ledger.fired("after one"), ledger.fired("after two")) == (["yes"], [])
 
 
 @SOME
@@ -222,7 +225,9 @@ async def test_thread_goes_on_after_strays(world, ledger, heard):
     assert (ledger.fired("begin"), ledger.fired("after one"), ledger.fired("after two")) == ([None], [1], [2])
 
 
-@pytest.mark.parametrize("input", [Command(resume="yes"), Command(resume={UNKNOWN: 1}), None], ids=["bare", "id", "none"])
+@pytest.mark.parametrize(
+    "input", [Command(resume="yes"), Command(resume={UNKNOWN: 1}), None], ids=["bare", "id", "none"]
+)
 @MEMORY
 async def test_unknown_checkpoint_is_refused(world, input, ledger, heard):
     """Stock starts the graph from its beginning (langgraph#4987)."""

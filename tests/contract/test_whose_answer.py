@@ -126,9 +126,7 @@ def test_bare_answer_to_two_open_questions_is_refused(saver_factory: Store) -> N
 
 @DURABILITY
 @pytest.mark.parametrize("fails", [0, 1, 2])
-def test_bare_answer_outlives_a_failure_anywhere_in_the_node(
-    saver_factory: Store, durability: Any, fails: int
-) -> None:
+def test_bare_answer_outlives_a_failure_anywhere_in_the_node(saver_factory: Store, durability: Any, fails: int) -> None:
     """Right on stock. The node may fail before it comes to its question at all."""
     nodes = Nodes(2)
     graph = nodes.compile(saver_factory.wrapped())

@@ -20,27 +20,29 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiosqlite
 import pytest
-from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import HealthCheck, Phase, note, reject, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.pregel import _checkpoint
 from langgraph.types import Command, interrupt
 from remit import RemitError, RemitSaver, RemitStrayResume
 from typing_extensions import TypedDict
 
 THREAD = "thread"
-BARE = True
-PINS = "pins" in __import__("sys").prefix
-NOTHING = "nothing"
+# Releases of LangGraph without this run finished siblings again in every call that names a checkpoint.
+RUNS_FINISHED_AGAIN = not hasattr(_checkpoint, "checkpoint_superseded")
+PATIENCE_S = 5
 UNKNOWN_ID = "0" * 32
 
 
@@ -69,7 +71,7 @@ class World:
         self.fails: dict[str, int] = {}
         self.dies: tuple[str, int] | None = None
         self.dead = False
-        self.stored = 0
+        self.awaited = 0
         self.begin()
 
     def begin(self) -> None:
@@ -77,7 +79,6 @@ class World:
         self.served: dict[str, list[Any]] = {}
         self.ended: dict[str, str] = {}
         self.stored = 0
-        self.awaited = 0
 
     def run(self, node: str) -> Any:
         """The code of a node: a generator that yields while it waits, and returns what it was served."""
@@ -101,7 +102,8 @@ class World:
 
     def point(self, node: str, k: int) -> Any:
         if self.dies == (node, k):
-            while self.stored < self.awaited:
+            until = time.monotonic() + PATIENCE_S
+            while self.stored < self.awaited and time.monotonic() < until:
                 yield
             self.dead = True
             raise Death
@@ -235,7 +237,6 @@ class Place:
     forks: list[Line] = field(default_factory=list)
     tokens: dict[str, int] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
-    travelled: bool = False
 
 
 # -- the machine -----------------------------------------------------------------------------------------------------
@@ -265,7 +266,6 @@ class Machine(RuleBasedStateMachine):
         self.memory: Any = None
         self.saver: Any = None
         self.answers = 0
-        self.reopen = self.open
 
     # -- opening and closing
 
@@ -338,8 +338,10 @@ class Machine(RuleBasedStateMachine):
         """Is the call addressed at a checkpoint that is not the head, and on no branch of its own?"""
         return "remit_fork" not in conf and self.head is not None and conf["checkpoint_id"] != self.head.id
 
-    def poisons(self, line: Line) -> bool:
-        return PINS and self.durability == "exit" and any(s[0].done for s in line.values())
+    def is_applied_twice(self, line: Line) -> bool:
+        """LangGraph 1.2.9 stores a finished sibling's writes again when a run ends, and applies them twice: such calls
+        are left to test_finished_siblings_writes_are_applied_once in tests/contract/test_whose_answer.py."""
+        return RUNS_FINISHED_AGAIN and self.durability == "exit" and any(s[0].done for s in line.values())
 
     def set_mood(self, mood: Any) -> None:
         """Where the next call fails or dies."""
@@ -352,13 +354,12 @@ class Machine(RuleBasedStateMachine):
     def call(self, input: Any, conf: dict[str, Any], line: Line, supply: dict[str, Any], bare: bool) -> Line | None:
         """A call that runs the tasks of a line, of which some are supplied with an answer. Returns the line as it
         is afterwards, None if it refused to run."""
-        if self.poisons(line):
-            return {k: list(v) for k, v in line.items()}
+        if self.is_applied_twice(line):
+            reject()
+        # a death waits until a bare answer is stored, where it is stored before the nodes run
+        self.world.awaited = int(bare and self.durability != "exit")
         note(f"call {input!r} {conf} on {line} fails={self.world.fails} dies={self.world.dies}")
-        doomed = self.world.dies
-        # a death that the task does not come to is no death
         bare_stored = bare and self.durability != "exit"
-        self.world.awaited = 0
         raised, strays = self.invoke(input, conf)
         note(f"served {self.world.served} raised {raised!r} strays {strays}")
         assert not strays, strays
@@ -373,7 +374,6 @@ class Machine(RuleBasedStateMachine):
         if died:
             self.world.dies = None
             self.open()
-        del doomed
         return after
 
     def judge(
@@ -385,7 +385,7 @@ class Machine(RuleBasedStateMachine):
         expected: list[Any] = []
         for slot in slots:
             if slot.done:
-                again = "checkpoint_id" in conf and (PINS or self.is_behind(conf))
+                again = "checkpoint_id" in conf and (RUNS_FINISHED_AGAIN or self.is_behind(conf))
                 if served is None or (again and tuple(served) == slot.given) or (died and again):
                     possible.append(slot)
                 expected.append("not run" if not again else slot.given)
@@ -511,14 +511,12 @@ class Machine(RuleBasedStateMachine):
     def answer_bare(self, odd: Any, addressed: bool, mood: Any) -> None:
         self.set_mood(mood)
         place = self.head
-        conf = {"checkpoint_id": place.id} if addressed and not self.poisons(place.line) else {}
+        conf = {"checkpoint_id": place.id} if addressed else {}
         self.bare(place, place.line, conf, place.lineage, odd)
 
     def bare(self, place: Place, line: Line, conf: Any, lineage: Any, odd: Any) -> None:
         unfinished = [node for node, slots in line.items() if not slots[0].done]
         asking = [node for node in unfinished if line[node][0].asked is not None]
-        if BARE and (len(asking) != len(unfinished) or len(asking) > 1):
-            return
         answer = self.answer(odd)
         after = self.call(Command(resume=answer), conf, line, {n: answer for n in asking[:1]}, True)
         if after is None:  # for whom is it?
@@ -536,20 +534,18 @@ class Machine(RuleBasedStateMachine):
         ids = self.ids()
         supply = {node: self.answer(odd) for node in sorted(who) if node in ids}
         if supply:
-            conf = {"checkpoint_id": place.id} if addressed and not self.poisons(place.line) else {}
+            conf = {"checkpoint_id": place.id} if addressed else {}
             command = Command(resume={ids[node]: answer for node, answer in supply.items()})
             after = self.call(command, conf, place.line, supply, False)
             assert after is not None
             self.settle(place, place.line, after, place.lineage)
 
     def can_fork(self, place: Place) -> bool:
-        # TODO first questions only
-        lines = [place.line, *place.forks]
-        return (
-            place.line is not None
-            and bool(place.ids)
-            and all((s.asked or 0) == 0 for s in sum(place.line.values(), []))
-        )
+        """Where the nodes have asked their first questions only: see
+        test_fork_answers_the_question_that_its_checkpoint_shows in tests/contract/test_whose_answer.py."""
+        if place.line is None or not place.ids:
+            return False
+        return all(not slot.asked for slots in place.line.values() for slot in slots)
 
     def has_asked(self) -> bool:
         return any(self.can_fork(place) for place in self.places)
@@ -594,8 +590,6 @@ class Machine(RuleBasedStateMachine):
         else:
             ordinal = len(place.forks)
             line = {node: [Slot((), 0 if node in place.ids else None)] for node in place.line}
-        supply: dict[str, Any] = {}
-        before = self.head
         if how == "none":
             after = self.call(None, conf, line, {}, False)
             assert after is not None
@@ -603,8 +597,6 @@ class Machine(RuleBasedStateMachine):
             unfinished = [node for node, slots in line.items() if not slots[0].done]
             asking = [node for node in unfinished if line[node][0].asked is not None]
             answer = self.answer(odd)
-            if BARE and (len(asking) != len(unfinished) or len(asking) > 1):
-                return
             after = self.call(Command(resume=answer), conf, line, {n: answer for n in asking[:1]}, True)
             assert after is None or len(asking) == 1, "an ambiguous answer was not refused"
             assert after is not None or len(unfinished) > 1, "a plain answer was refused"
@@ -622,7 +614,6 @@ class Machine(RuleBasedStateMachine):
                 place.tokens[token] = ordinal
         if after is not None:
             self.settle(place, line, after, (place.id, ordinal))
-        del before
 
     def go_on(self, end: Place, conf: Any, how: str, odd: Any) -> None:
         """A named fork goes on where its branch stands."""
@@ -641,6 +632,22 @@ class Machine(RuleBasedStateMachine):
             after = self.call(None, conf, end.line, {}, False)
             assert after is not None
             self.settle(end, end.line, after, end.lineage)
+
+    @precondition(is_waiting)
+    @rule()
+    def complete(self) -> None:
+        """Whatever has happened, the thread can be completed: a call without answers, then answers by name."""
+        self.set_mood(None)
+        for _ in range(1 + sum(self.world.questions.values())):
+            place, ids = self.head, self.ids()
+            if place.line is None:
+                break
+            supply = {node: self.answer(None) for node in ids}
+            command = Command(resume={ids[node]: answer for node, answer in supply.items()}) if ids else None
+            after = self.call(command, {}, place.line, supply, False)
+            assert after is not None
+            self.settle(place, place.line, after, place.lineage)
+        assert self.head.line is None
 
     # -- strays
 
@@ -698,28 +705,48 @@ def same(one: Any, other: Any) -> bool:
     return repr(list(one)) == repr(list(other))
 
 
+# (store, async?, durability, examples): as many as fit into a minute
 KINDS = [
-    ("memory", True, "sync"),
-    ("memory", True, "async"),
-    ("memory", True, "exit"),
-    ("sqlite", True, "async"),
-    ("sqlite", False, "sync"),
-    ("sqlite", False, "async"),
-    ("sqlite", False, "exit"),
+    ("memory", True, "sync", 120),
+    ("memory", True, "async", 60),
+    ("memory", True, "exit", 80),
+    ("sqlite", True, "async", 50),
+    ("sqlite", False, "sync", 30),
+    ("sqlite", False, "async", 30),
+    ("sqlite", False, "exit", 30),
 ]
 
 
-@pytest.mark.parametrize(("store_kind", "async_kind", "durable"), KINDS)
-def test_machine(store_kind: str, async_kind: bool, durable: str) -> None:
+@pytest.mark.parametrize(("store_kind", "async_kind", "durable", "examples"), KINDS)
+def test_machine(store_kind: str, async_kind: bool, durable: str, examples: int) -> None:
+    """Derandomized, so that CI repeats itself. REMIT_EXAMPLES=n looks further, with other examples at each run."""
+
     class Kind(Machine):
         store, is_async, durability = store_kind, async_kind, durable
 
+    more = os.environ.get("REMIT_EXAMPLES")
     options = settings(
-        max_examples=int(os.environ.get("EX", "40")),
-        stateful_step_count=20,
-        derandomize=not os.environ.get("RANDOM"),
-        suppress_health_check=list(HealthCheck),
+        max_examples=int(more or examples),
+        derandomize=more is None,
         database=None,
-        phases=[Phase.generate] if os.environ.get("NOSHRINK") else [Phase.generate, Phase.shrink],
+        stateful_step_count=25,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(Kind, settings=options)
+
+
+def test_the_reference_can_tell() -> None:
+    """The stock saver serves failed answers for ever, so the machine must refuse it, and by what was served."""
+
+    class Stock(Machine):
+        wrapped = False
+
+        def stray(self) -> None: ...
+        def fork(self) -> None: ...
+
+    options = settings(
+        max_examples=200, derandomize=True, database=None, phases=[Phase.generate], report_multiple_bugs=False
+    )
+    with pytest.raises(AssertionError, match="was served"):
+        run_state_machine_as_test(Stock, settings=options)

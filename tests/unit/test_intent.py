@@ -258,7 +258,7 @@ def test_nothing_is_kept_of_a_call_that_has_ended(node: Any, way: str) -> None:
     input = Marked(input=1)
     freed = weakref.ref(input)
 
-    async def cancelled() -> None:
+    async def cancelled(input: Any) -> None:
         async def hangs(state: State) -> Any:
             started.set()
             await asyncio.Event().wait()
@@ -283,7 +283,7 @@ def test_nothing_is_kept_of_a_call_that_has_ended(node: Any, way: str) -> None:
         elif way == "ainvoke":
             asyncio.run(graph.ainvoke(input, CONFIG))
         else:
-            asyncio.run(cancelled())
+            asyncio.run(cancelled(input))
     except ValueError:
         pass
     assert spy.reads[0] == ("thread root", input)

@@ -110,9 +110,9 @@ pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) 
     }
 }
 
-/// The question that a bare answer is bound to, and whether the recorded list has to be cut to the answers before
-/// it: the open question if it is known and in reach, else, where a stock saver stored a failed task's list, the
-/// question that its last answer was for. `None`: it cannot be told.
+/// The question that a bare answer is bound to, and whether it takes its place in the recorded list: the open question
+/// if it is known and in reach, whose answers have a row of their own; else, where a stock saver stored a failed
+/// task's list, the question that its last answer was for. `None`: it cannot be told.
 pub fn binds_to(
     parked: bool,
     failed: bool,

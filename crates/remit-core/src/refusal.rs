@@ -110,22 +110,28 @@ pub const TABLE: &[Entry] = &[
         hint: "answer by name: Command(resume={{interrupt_id: value}})",
     },
     Entry {
+        code: "stray-ambiguous",
+        class: Class::StrayResume,
+        message: "a bare answer was sent to thread {thread}, where more than one task may take it (open: {open}); nothing was run",
+        hint: "answer by name: Command(resume={{interrupt_id: value}})",
+    },
+    Entry {
+        code: "not-autocommit",
+        class: Class::Error,
+        message: "the PostgreSQL connection is transactional, so nothing that is stored would become durable",
+        hint: "connect with autocommit=True (for a pool: kwargs={{\"autocommit\": True}})",
+    },
+    Entry {
         code: "invalid-state",
         class: Class::Validity,
         message: "an invalid state was refused, nothing of it was stored: {detail}",
-        hint: "fix the node and go on with invoke(None, config): the thread holds the last valid state",
+        hint: "fix the node and go on with invoke(None, config): the thread holds the last valid state (if it was new, give the input again)",
     },
     Entry {
         code: "validator-failed",
         class: Class::Validity,
         message: "the validator itself failed, nothing was stored: {detail}",
         hint: "a validator refuses by raising ValueError, TypeError or AssertionError and must accept any channel values that may occur",
-    },
-    Entry {
-        code: "refused-before",
-        class: Class::Validity,
-        message: "an earlier write of this run was refused, so nothing more of the run is stored: {detail}",
-        hint: "fix the node and go on with invoke(None, config)",
     },
     Entry {
         code: "out-of-lineage",

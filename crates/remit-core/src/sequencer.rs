@@ -1,17 +1,24 @@
 //! The order in which the operations of one plane (thread and namespace) land.
 //!
-//! Operations are numbered as they arrive. A checkpoint lands after everything that arrived before it; pending
-//! writes wait for nothing, so that parallel tasks stay parallel. Finished operations are forgotten: memory is
-//! bounded by what is under way.
+//! Operations are numbered as they arrive. A checkpoint lands after the pending writes to its parent that arrived
+//! before it, and after the checkpoints that did; pending writes wait for nothing, so that parallel tasks stay
+//! parallel. (Writes to the checkpoint itself, or to a later one, may arrive before it: they are not waited for.)
+//! Finished operations are forgotten: memory is bounded by what is under way.
 use alloc::vec::Vec;
 
 /// What arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Pending writes of a task.
-    Writes,
+    /// Pending writes to a checkpoint.
+    Writes {
+        /// The checkpoint, by a number.
+        to: u64,
+    },
     /// A checkpoint.
-    Checkpoint,
+    Checkpoint {
+        /// Its parent, by a number; `None` for the first of a plane.
+        parent: Option<u64>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,11 +49,30 @@ impl Sequencer {
         while i < self.under_way.len() {
             let o = self.under_way[i];
             if o.seq == seq {
-                return i == 0 || matches!(o.kind, Kind::Writes);
+                return match o.kind {
+                    Kind::Writes { .. } => true,
+                    Kind::Checkpoint { parent } => !self.is_held_up(i, parent),
+                };
             }
             i += 1;
         }
         true
+    }
+
+    /// Is something under way, before the operation at this place, that a checkpoint with this parent waits for?
+    fn is_held_up(&self, place: usize, parent: Option<u64>) -> bool {
+        let mut i: usize = 0;
+        while i < place && i < self.under_way.len() {
+            let waits = match self.under_way[i].kind {
+                Kind::Writes { to } => parent == Some(to),
+                Kind::Checkpoint { .. } => true,
+            };
+            if waits {
+                return true;
+            }
+            i += 1;
+        }
+        false
     }
 
     /// The operation has landed, or failed: it no longer holds anything up.
@@ -71,13 +97,18 @@ impl Sequencer {
 mod tests {
     use super::*;
 
+    const WRITES: Kind = Kind::Writes { to: 1 };
+    const CHILD: Kind = Kind::Checkpoint { parent: Some(1) };
+
     #[test]
-    fn a_checkpoint_waits_for_all_before_it_and_for_nothing_after() {
+    fn a_checkpoint_waits_for_the_writes_to_its_parent_and_for_nothing_after() {
         let mut s = Sequencer::default();
-        let a = s.arrive(Kind::Writes);
-        let b = s.arrive(Kind::Writes);
-        let c = s.arrive(Kind::Checkpoint);
-        let d = s.arrive(Kind::Writes);
+        let (a, b, c, d) = (
+            s.arrive(WRITES),
+            s.arrive(WRITES),
+            s.arrive(CHILD),
+            s.arrive(WRITES),
+        );
         assert!(s.is_ready(a) && s.is_ready(b) && !s.is_ready(c) && s.is_ready(d));
         s.finish(b);
         assert!(!s.is_ready(c));
@@ -91,10 +122,18 @@ mod tests {
     }
 
     #[test]
+    fn a_checkpoint_does_not_wait_for_writes_to_itself_or_to_a_later_one() {
+        let mut s = Sequencer::default();
+        s.arrive(Kind::Writes { to: 2 });
+        s.arrive(Kind::Writes { to: 3 });
+        let c = s.arrive(CHILD);
+        assert!(s.is_ready(c));
+    }
+
+    #[test]
     fn checkpoints_land_in_order() {
         let mut s = Sequencer::default();
-        let a = s.arrive(Kind::Checkpoint);
-        let b = s.arrive(Kind::Checkpoint);
+        let (a, b) = (s.arrive(Kind::Checkpoint { parent: None }), s.arrive(CHILD));
         assert!(s.is_ready(a) && !s.is_ready(b));
         s.finish(a);
         assert!(s.is_ready(b));

@@ -21,7 +21,12 @@ pub enum Thread {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Without a name: for whoever asks.
-    Bare,
+    Bare {
+        /// How many tasks may take it: those that ask different questions, and those that failed before they asked.
+        takers: usize,
+        /// LangGraph refuses it itself.
+        refused: bool,
+    },
     /// By interrupt id: how many ids, and how many of them are open.
     Named {
         /// Ids in the map.
@@ -48,6 +53,8 @@ pub enum Reason {
     EmptyMap,
     /// Bare answers are not accepted here.
     Unnamed,
+    /// More than one task may take a bare answer.
+    Ambiguous,
 }
 
 /// What the user wants done with strays.
@@ -79,11 +86,12 @@ pub fn judge(thread: Thread, answer: Answer, named_only: bool, policy: Policy) -
         (Thread::NoSuchCheckpoint, _) => return Verdict::Refuse(Reason::NoSuchCheckpoint),
         // LangGraph would start the graph
         (Thread::Absent, _) => (Reason::NoThread, false),
-        (Thread::Parked | Thread::Unfinished | Thread::Unknown, Answer::Bare) if named_only => {
+        (Thread::Parked | Thread::Unfinished | Thread::Unknown, Answer::Bare { .. }) if named_only => {
             return Verdict::Refuse(Reason::Unnamed);
         }
         (Thread::Finished, _) => (Reason::NotWaiting, true),
-        (_, Answer::Bare) => return Verdict::Accept,
+        (Thread::Parked, Answer::Bare { takers, refused }) if takers > 1 && !refused => (Reason::Ambiguous, false),
+        (_, Answer::Bare { .. }) => return Verdict::Accept,
         (_, Answer::Named { names: 0, .. }) => (Reason::EmptyMap, false),
         (_, Answer::Named { open: 0, .. }) => (Reason::UnknownInterrupt, false),
         // newer releases of LangGraph take the id of a task's first question for any question of it

@@ -41,7 +41,7 @@ pub fn store(
     (s.keep, s.restore, s.waits_for, s.marks, s.drops_output)
 }
 
-/// The question that a bare answer is bound to, and whether the list is cut to the answers before it.
+/// The question that a bare answer is bound to, and whether it takes its place in the list.
 #[pyfunction]
 pub fn binds_to(
     parked: bool,

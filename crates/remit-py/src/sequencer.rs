@@ -32,11 +32,26 @@ type Key = (String, String);
 #[derive(Default)]
 struct Plane {
     sequencer: core::Sequencer,
+    checkpoints: HashMap<String, u64>,
     wakers: Vec<(u64, Arc<Py<PyAny>>)>,
 }
 
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<HashMap<Key, Plane>>>);
+
+impl Plane {
+    fn arrive(&mut self, kind: Kind, checkpoint: Option<String>) -> u64 {
+        let fresh = self.checkpoints.len() as u64;
+        let number = checkpoint.map(|id| *self.checkpoints.entry(id).or_insert(fresh));
+        self.sequencer.arrive(match kind {
+            // writes to no checkpoint hold up nothing: they get a number that is nobody's
+            Kind::Writes => core::Kind::Writes {
+                to: number.unwrap_or(u64::MAX),
+            },
+            Kind::Checkpoint => core::Kind::Checkpoint { parent: number },
+        })
+    }
+}
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Plane>> {
@@ -74,22 +89,23 @@ impl Planes {
         Planes(Shared::default())
     }
 
-    /// Numbers an operation of a plane.
-    fn arrive(&self, thread: String, namespace: String, kind: Kind) -> Operation {
+    /// Numbers an operation of a plane: writes to a checkpoint, or a checkpoint with this parent.
+    fn arrive(
+        &self,
+        thread: String,
+        namespace: String,
+        kind: Kind,
+        checkpoint: Option<String>,
+    ) -> Operation {
         let key = (thread, namespace);
-        let kind = match kind {
-            Kind::Writes => core::Kind::Writes,
-            Kind::Checkpoint => core::Kind::Checkpoint,
-        };
         let seq = {
             let mut planes = self.0.lock();
             match planes.get_mut(&key) {
-                Some(plane) => plane.sequencer.arrive(kind),
+                Some(plane) => plane.arrive(kind, checkpoint),
                 None => planes
                     .entry(key.clone())
                     .or_default()
-                    .sequencer
-                    .arrive(kind),
+                    .arrive(kind, checkpoint),
             }
         };
         Operation {

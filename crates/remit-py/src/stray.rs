@@ -65,12 +65,15 @@ pub enum Verdict {
 }
 
 /// Judges a resume: (verdict, the refusal's code or None). `names`: the number of ids in the map, None for a bare
-/// answer; `open`: how many of them are open.
+/// answer; `open`: how many of them are open; `takers`: how many tasks may take a bare one; `refused`: LangGraph
+/// refuses a bare one itself.
 #[pyfunction]
 pub fn judge(
     thread: Thread,
     names: Option<usize>,
     open: usize,
+    takers: usize,
+    refused: bool,
     named_only: bool,
     policy: Policy,
 ) -> (Verdict, Option<&'static str>) {
@@ -84,7 +87,7 @@ pub fn judge(
     };
     let answer = match names {
         Some(names) => core::Answer::Named { names, open },
-        None => core::Answer::Bare,
+        None => core::Answer::Bare { takers, refused },
     };
     let policy = match policy {
         Policy::Warn => core::Policy::Warn,
@@ -107,5 +110,6 @@ fn code(reason: core::Reason) -> &'static str {
         core::Reason::SomeUnknown => "stray-some-unknown",
         core::Reason::EmptyMap => "stray-empty-map",
         core::Reason::Unnamed => "stray-unnamed",
+        core::Reason::Ambiguous => "stray-ambiguous",
     }
 }

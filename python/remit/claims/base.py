@@ -51,17 +51,31 @@ class Store:
         if self.is_ready:
             return
         try:
-            for statement in self.schema:
-                yield Query(self, statement, ())
+            rows = yield Query(self, self.select_version, ())
         except Exception as e:
-            if self.is_denied(e):
-                raise refuse("tables-denied", detail=str(e).strip(), sql=";\n".join(self.schema) + ";") from e
-            raise
-        rows = yield Query(self, self.select_version, ())
+            if not self.is_missing(e):
+                raise
+            rows = []
+        if not rows:
+            try:
+                for statement in self.schema:
+                    yield Query(self, statement, ())
+            except Exception as e:
+                if self.is_denied(e):
+                    raise refuse("tables-denied", detail=str(e).strip(), sql=";\n".join(self.schema) + ";") from e
+                raise
+            rows = yield Query(self, self.select_version, ())
         found = rows[0][0]
         if found > VERSION:
             raise refuse("tables-newer", found=found, known=VERSION)
         self.is_ready = True
+
+    def check(self) -> None:
+        """Checks the saver's connection.
+
+        Raises:
+            RemitError: nothing could become durable through it.
+        """
 
     def fork(
         self, thread: str, namespace: str, checkpoint: str, token: str | None, seen: list[str | None]

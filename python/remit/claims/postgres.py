@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 
+from .._core import refuse
 from .base import VERSION, Store
 
 
@@ -49,14 +50,28 @@ class PostgresStore(Store):
     def is_denied(self, error: BaseException) -> bool:
         return isinstance(error, psycopg.errors.InsufficientPrivilege)
 
+    def check(self) -> None:
+        conn = self._inner.conn
+        autocommit = getattr(conn, "autocommit", None)
+        if autocommit is None:  # a pool: what it connects with
+            kwargs = getattr(conn, "kwargs", None)
+            autocommit = kwargs.get("autocommit", False) if isinstance(kwargs, dict) else True
+        if not autocommit:
+            raise refuse("not-autocommit")
+
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if hasattr(self._inner, "loop"):  # an async saver, called from another thread than its loop's
             return asyncio.run_coroutine_threadsafe(self.aexecute(statement, parameters), self._inner.loop).result()
         with self._inner._cursor() as cursor:
             cursor.execute(statement, parameters or None)
-            return [tuple(row.values()) for row in cursor.fetchall()] if cursor.description else []
+            return [tuple(row.values()) for row in cursor.fetchall()] if _returns_rows(statement) else []
 
     async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         async with self._inner._cursor() as cursor:
             await cursor.execute(statement, parameters or None)
-            return [tuple(row.values()) for row in await cursor.fetchall()] if cursor.description else []
+            return [tuple(row.values()) for row in await cursor.fetchall()] if _returns_rows(statement) else []
+
+
+def _returns_rows(statement: str) -> bool:
+    """A cursor in pipeline mode does not know it before it has fetched."""
+    return statement.startswith("SELECT") or "RETURNING" in statement
