@@ -509,7 +509,7 @@ class Protocol:
             known = run.values_of == config["configurable"].get("checkpoint_id")
             return (run.values, _triggers(run.values) == 1) if known else (None, False)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
-        return (tup.checkpoint["channel_values"] if tup is not None else None), False
+        return (tup.checkpoint["channel_values"] if tup is not None else None), True
 
     def _invalid(
         self, run: Run | None, conf: Mapping[str, Any], check: Callable[[Validator], None]

@@ -119,7 +119,7 @@ class Task:
         """Takes the question over from the same task's rows outside the branch. The branch begins the task's questions
         anew, and where they are named by their number, a later one's name is not the first one's."""
         self.parked, self.question = True, other.question
-        self.interrupts = [] if numbered and other.recorded else other.interrupts
+        self.interrupts = [] if numbered and max(other.waiting, default=0) else other.interrupts
 
     def without_question(self) -> Task:
         """The same rows, but for the question, which the branch's rows of this task show."""

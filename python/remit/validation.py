@@ -240,7 +240,7 @@ class Validator:
         state = {c: v for c, v in values.items() if not is_internal(c)}
         start = values.get(_START)
         if isinstance(start, dict):
-            self.check_updates(list(start.items()), state)
+            self.check_updates(list(start.items()), state, alone=True)
         known = state if self._fields is None else {c: v for c, v in state.items() if c in self._fields}
         if self._whole is not None and known and self._required <= known.keys():
             self._run(partial(self._whole, known), None, known)

@@ -6,6 +6,7 @@ Found by tests/property/test_state_machine.py; each case here is the shortest th
 from __future__ import annotations
 
 import asyncio
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from remit import RemitError
 from stores import AsyncStore, Store
 from typing_extensions import TypedDict
 
+NUMBERED = "response_schema" in signature(interrupt).parameters  # of the same releases as numbered questions
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}
 DURABILITY = pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 
@@ -180,8 +182,9 @@ def test_finished_siblings_writes_are_applied_once(saver_factory: Store, durabil
 @pytest.mark.parametrize("by_name", [True, False])
 @pytest.mark.parametrize("moved", [True, False])
 def test_fork_answers_the_question_that_its_checkpoint_shows(saver_factory: Store, by_name: bool, moved: bool) -> None:
-    """The checkpoint shows a node's second question; a fork there with an answer is for that one, or is refused.
-    (Stock serves every fork what was answered first.)"""
+    """The checkpoint shows a node's second question. A fork begins the node's questions anew, so an answer by the shown
+    one's name is refused where LangGraph numbers a node's questions, and a bare one is for the first. (Stock serves
+    every fork what was answered first. Before 1.2.24 all questions of a node have one name, so it is for the first.)"""
     nodes = Nodes(2)
     graph = nodes.compile(saver_factory.wrapped())
     graph.invoke({"input": 1}, CONFIG)
@@ -198,5 +201,5 @@ def test_fork_answers_the_question_that_its_checkpoint_shows(saver_factory: Stor
     except RemitError:
         assert nodes.served == []
         return
-    assert ("a0", "forked") not in nodes.served, "the answer to a1 was served to a0"
-    assert ("a1", "forked") in nodes.served, "the answer was lost without a word"
+    assert nodes.served == [("a0", "forked")]
+    assert not by_name or not NUMBERED

@@ -158,15 +158,15 @@ def waits_for(operation: Any, landed: list[str], name: str) -> Any:
 @both
 def test_what_is_ready_does_not_wait(run: Run) -> None:
     planes, landed = Planes(), []
-    run(None, waits_for(planes.arrive("t", "", Kind.CHECKPOINT), landed, "checkpoint"))
+    run(None, waits_for(planes.arrive("t", "", Kind.CHECKPOINT, "parent"), landed, "checkpoint"))
     assert landed == ["checkpoint"] and len(planes) == 0
 
 
 @both
 def test_a_checkpoint_waits_until_another_thread_has_landed_what_came_before(run: Run) -> None:
     planes, landed = Planes(), []
-    writes = [planes.arrive("t", "", Kind.WRITES) for _ in range(3)]
-    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT)
+    writes = [planes.arrive("t", "", Kind.WRITES, "parent") for _ in range(3)]
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
     waiting = threading.Thread(target=run, args=(None, waits_for(checkpoint, landed, "checkpoint")))
     waiting.start()
     for operation in reversed(writes):
@@ -178,7 +178,7 @@ def test_a_checkpoint_waits_until_another_thread_has_landed_what_came_before(run
 
 async def test_tasks_of_one_loop_wait_for_each_other() -> None:
     planes, landed = Planes(), []
-    operations = [planes.arrive("t", "", Kind.CHECKPOINT) for _ in range(20)]
+    operations = [planes.arrive("t", "", Kind.CHECKPOINT, "parent") for _ in range(20)]
     steps = [waits_for(o, landed, str(n)) for n, o in enumerate(operations)]
     tasks = [asyncio.create_task(adrive(None, s)) for s in reversed(steps)]
     await asyncio.wait_for(asyncio.gather(*tasks), DEADLINE_S)
@@ -187,9 +187,13 @@ async def test_tasks_of_one_loop_wait_for_each_other() -> None:
 
 async def test_a_cancelled_wait_holds_up_nothing() -> None:
     planes, landed = Planes(), []
-    first = planes.arrive("t", "", Kind.CHECKPOINT)
-    second = asyncio.create_task(adrive(None, waits_for(planes.arrive("t", "", Kind.CHECKPOINT), landed, "second")))
-    third = asyncio.create_task(adrive(None, waits_for(planes.arrive("t", "", Kind.CHECKPOINT), landed, "third")))
+    first = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
+    second = asyncio.create_task(
+        adrive(None, waits_for(planes.arrive("t", "", Kind.CHECKPOINT, "parent"), landed, "second"))
+    )
+    third = asyncio.create_task(
+        adrive(None, waits_for(planes.arrive("t", "", Kind.CHECKPOINT, "parent"), landed, "third"))
+    )
     await asyncio.sleep(0)
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -202,14 +206,14 @@ async def test_a_cancelled_wait_holds_up_nothing() -> None:
 
 def test_a_waiter_whose_loop_is_closed_holds_up_nobody() -> None:
     planes, landed = Planes(), []
-    first = planes.arrive("t", "", Kind.CHECKPOINT)
+    first = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
     loop = asyncio.new_event_loop()
-    steps = waits_for(planes.arrive("t", "", Kind.CHECKPOINT), landed, "never")
+    steps = waits_for(planes.arrive("t", "", Kind.CHECKPOINT, "parent"), landed, "never")
     task = loop.create_task(adrive(None, steps))
     loop.run_until_complete(asyncio.sleep(0))
     task.cancel()
     loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
-    third = planes.arrive("t", "", Kind.CHECKPOINT)
+    third = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
     loop.close()
     first.finish()
     drive(None, waits_for(third, landed, "third"))
@@ -221,10 +225,10 @@ def test_a_waiter_whose_loop_is_closed_holds_up_nobody() -> None:
 
 def test_planes_do_not_wait_for_each_other_and_are_forgotten() -> None:
     planes = Planes()
-    held = [planes.arrive(thread, namespace, Kind.WRITES) for thread in "ab" for namespace in ("", "n")]
+    held = [planes.arrive(thread, namespace, Kind.WRITES, "parent") for thread in "ab" for namespace in ("", "n")]
     assert len(planes) == 4
-    other = planes.arrive("c", "", Kind.CHECKPOINT)
-    assert other.is_ready() and not planes.arrive("a", "", Kind.CHECKPOINT).is_ready()
+    other = planes.arrive("c", "", Kind.CHECKPOINT, "parent")
+    assert other.is_ready() and not planes.arrive("a", "", Kind.CHECKPOINT, "parent").is_ready()
     for operation in (other, *held):
         operation.finish()
         operation.finish()
@@ -232,10 +236,23 @@ def test_planes_do_not_wait_for_each_other_and_are_forgotten() -> None:
     assert len(planes) == 0
 
 
+def test_a_checkpoint_waits_for_writes_to_its_parent_only() -> None:
+    planes = Planes()
+    others = [planes.arrive("t", "", Kind.WRITES, "checkpoint"), planes.arrive("t", "", Kind.WRITES, "later")]
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
+    assert checkpoint.is_ready()
+    first = planes.arrive("u", "", Kind.CHECKPOINT, None)
+    second = planes.arrive("u", "", Kind.CHECKPOINT, "parent")
+    assert first.is_ready() and not second.is_ready(), "checkpoints land in order, whatever their parents"
+    for operation in (checkpoint, first, second, *others):
+        operation.finish()
+    assert len(planes) == 0
+
+
 def test_writes_wait_for_nothing() -> None:
     planes = Planes()
-    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT)
-    writes = planes.arrive("t", "", Kind.WRITES)
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
+    writes = planes.arrive("t", "", Kind.WRITES, "parent")
     assert writes.is_ready()
     writes.finish()
     checkpoint.finish()
@@ -245,8 +262,8 @@ def test_writes_wait_for_nothing() -> None:
 def test_an_operation_that_is_dropped_holds_up_nothing() -> None:
     """A coroutine that is never awaited, a run that is killed in this process."""
     planes, woken = Planes(), []
-    dropped = planes.arrive("t", "", Kind.WRITES)
-    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT)
+    dropped = planes.arrive("t", "", Kind.WRITES, "parent")
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
     checkpoint.wake(lambda: woken.append(True))
     assert not checkpoint.is_ready() and not woken
     del dropped
@@ -258,9 +275,9 @@ def test_an_operation_that_is_dropped_holds_up_nothing() -> None:
 
 def test_a_waker_is_called_for_each_landing_until_its_own() -> None:
     planes, woken = Planes(), []
-    first, second = planes.arrive("t", "", Kind.WRITES), planes.arrive("t", "", Kind.WRITES)
-    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT)
-    last = planes.arrive("t", "", Kind.WRITES)
+    first, second = planes.arrive("t", "", Kind.WRITES, "parent"), planes.arrive("t", "", Kind.WRITES, "parent")
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
+    last = planes.arrive("t", "", Kind.WRITES, "parent")
     checkpoint.wake(lambda: woken.append(checkpoint.is_ready()))
     first.finish()
     second.finish()
@@ -272,12 +289,12 @@ def test_a_waker_is_called_for_each_landing_until_its_own() -> None:
 
 def test_a_waker_may_do_what_it_likes_with_the_plane() -> None:
     planes, more = Planes(), []
-    first = planes.arrive("t", "", Kind.WRITES)
-    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT)
+    first = planes.arrive("t", "", Kind.WRITES, "parent")
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
 
     def waker() -> None:
         checkpoint.finish()
-        more.append(planes.arrive("t", "", Kind.WRITES))
+        more.append(planes.arrive("t", "", Kind.WRITES, "parent"))
         checkpoint.wake(lambda: None)
 
     checkpoint.wake(waker)
@@ -294,8 +311,8 @@ def test_operations_keep_their_planes_alive_and_leave_no_cycle() -> None:
     import weakref
 
     planes = Planes()
-    first = planes.arrive("t", "", Kind.WRITES)
-    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT)
+    first = planes.arrive("t", "", Kind.WRITES, "parent")
+    checkpoint = planes.arrive("t", "", Kind.CHECKPOINT, "parent")
     waker = Waker()
     freed = weakref.ref(waker)
     checkpoint.wake(waker)
@@ -328,7 +345,7 @@ def test_many_threads_land_in_order() -> None:
             for n in range(100):
                 kind = Kind.CHECKPOINT if (n + own) % 4 == 0 else Kind.WRITES
                 with lock:
-                    operation, number = planes.arrive("t", "", kind), len(arrived)
+                    operation, number = planes.arrive("t", "", kind, "parent"), len(arrived)
                     arrived.append((number, kind))
                 drive(None, steps(operation, number))
         except BaseException as e:

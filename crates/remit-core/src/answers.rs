@@ -59,11 +59,12 @@ pub fn store(
             },
             restore: false,
             waits_for: None,
-            // an error stays recorded, so from now on a list without a mark would be blurred
-            marks: if failed {
-                Some(given.unwrap_or(0))
-            } else {
-                None
+            // an error stays recorded, so a list without a mark would be blurred; and of a finished task, whose
+            // list may be complete, the mark tells which question it was asked last
+            marks: match given {
+                Some(n) if failed || n > 0 => Some(n),
+                None if failed => Some(0),
+                _ => None,
             },
             drops_output: false,
         },

@@ -86,11 +86,15 @@ pub fn judge(thread: Thread, answer: Answer, named_only: bool, policy: Policy) -
         (Thread::NoSuchCheckpoint, _) => return Verdict::Refuse(Reason::NoSuchCheckpoint),
         // LangGraph would start the graph
         (Thread::Absent, _) => (Reason::NoThread, false),
-        (Thread::Parked | Thread::Unfinished | Thread::Unknown, Answer::Bare { .. }) if named_only => {
+        (Thread::Parked | Thread::Unfinished | Thread::Unknown, Answer::Bare { .. })
+            if named_only =>
+        {
             return Verdict::Refuse(Reason::Unnamed);
         }
         (Thread::Finished, _) => (Reason::NotWaiting, true),
-        (Thread::Parked, Answer::Bare { takers, refused }) if takers > 1 && !refused => (Reason::Ambiguous, false),
+        (Thread::Parked, Answer::Bare { takers, refused }) if takers > 1 && !refused => {
+            (Reason::Ambiguous, false)
+        }
         (_, Answer::Bare { .. }) => return Verdict::Accept,
         (_, Answer::Named { names: 0, .. }) => (Reason::EmptyMap, false),
         (_, Answer::Named { open: 0, .. }) => (Reason::UnknownInterrupt, false),

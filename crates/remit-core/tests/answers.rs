@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{for_seeds, Draw, BOTH};
-use remit_core::answers::{open_question, store, Batch};
+use remit_core::answers::{binds_to, open_question, store, Batch};
 use remit_core::view::{is_reached, view, Class, Intent, Question, Show, Slot, Write};
 
 const QUESTIONS: usize = 3;
@@ -400,5 +400,25 @@ fn what_a_stock_saver_stored_of_a_failure_is_its_last_questions_answer() {
         assert_eq!(rows.served().len(), recorded);
         let newer = given.filter(|g| g.len() == recorded);
         assert_eq!(rows.served(), newer.unwrap_or(loaded.served()));
+    }
+}
+
+#[test]
+fn a_bare_answer_is_bound_to_the_open_question_or_to_nothing() {
+    for (_, _, loaded) in batches() {
+        for parked in BOTH {
+            let (recorded, marked) = (loaded.recorded(), loaded.marked());
+            let bound = binds_to(parked, loaded.failed, marked, recorded);
+            let expected = match open_question(parked, loaded.failed, marked, recorded) {
+                Some(open) => Some((open, false)),
+                // a stock saver's: its last answer is the open question's, and gives way
+                None if parked && recorded > 0 => Some((recorded - 1, true)),
+                None => None,
+            };
+            assert_eq!(bound, expected, "parked={parked} {loaded:?}");
+            assert!(bound.is_none_or(
+                |(n, replaces)| is_reached(Some(n), recorded) && replaces == (n < recorded)
+            ));
+        }
     }
 }

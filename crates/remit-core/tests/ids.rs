@@ -2,7 +2,7 @@
 mod common;
 
 use common::sequences;
-use remit_core::ids::{branch, format, ordinal, parse, Row};
+use remit_core::ids::{branch, format, ordinal, parse, Part, Row};
 
 fn strings(alphabet: &[char], most: usize) -> Vec<String> {
     sequences(alphabet, most)
@@ -11,16 +11,38 @@ fn strings(alphabet: &[char], most: usize) -> Vec<String> {
         .collect()
 }
 
+const PARTS: [Part; 8] = [
+    Part::Own,
+    Part::Question,
+    Part::Waiting(0),
+    Part::Waiting(9),
+    Part::Waiting(usize::MAX),
+    Part::Attempt(1),
+    Part::Attempt(9),
+    Part::Attempt(usize::MAX),
+];
+
+/// What a row is for; at most one thing.
+fn part(row: &Row) -> Part {
+    let parts = [
+        row.asks.then_some(Part::Question),
+        row.waits_for.map(Part::Waiting),
+        row.attempt.map(Part::Attempt),
+    ];
+    assert!(parts.iter().flatten().count() <= 1, "{row:?}");
+    parts.into_iter().flatten().next().unwrap_or(Part::Own)
+}
+
 fn put_together(row: &Row) -> String {
-    format(&row.task, row.branch.as_deref(), row.waits_for, row.asks)
+    format(&row.task, row.branch.as_deref(), part(row))
 }
 
 #[test]
 fn every_string_is_taken_apart_and_put_together() {
-    for id in strings(&['t', '|', 'f', 'a', 'q', '0', '1', '+', 'é'], 5) {
+    for id in strings(&['t', '|', 'f', 'a', 'q', 'x', '0', '1', '+', 'é'], 5) {
         let row = parse(&id);
         assert_eq!(parse(&put_together(&row)), row, "{id}");
-        let ours = row.branch.is_some() || row.waits_for.is_some() || row.asks;
+        let ours = row.branch.is_some() || part(&row) != Part::Own;
         if ours {
             assert!(!row.task.contains('|'), "{id}");
         } else {
@@ -32,7 +54,7 @@ fn every_string_is_taken_apart_and_put_together() {
 #[test]
 fn a_row_has_one_id() {
     // else a row could be stored beside another one that it should replace
-    for id in strings(&['t', '|', 'f', 'a', 'q', '0', '1', '+', 'é'], 5) {
+    for id in strings(&['t', '|', 'f', 'a', 'q', 'x', '0', '1', '+', 'é'], 5) {
         let row = parse(&id);
         assert_eq!(put_together(&row), id);
     }
@@ -49,20 +71,13 @@ fn what_is_put_together_is_taken_apart() {
             Some("a1"),
             Some("q"),
         ] {
-            for (waits_for, asks) in [
-                (None, false),
-                (None, true),
-                (Some(0), false),
-                (Some(9), false),
-                (Some(usize::MAX), false),
-            ] {
-                let row = Row {
-                    task: task.clone(),
-                    branch: of.map(str::to_string),
-                    waits_for,
-                    asks,
-                };
-                assert_eq!(parse(&put_together(&row)), row);
+            for part in PARTS {
+                let row = parse(&format(&task, of, part));
+                assert_eq!(
+                    (row.task.as_str(), row.branch.as_deref()),
+                    (task.as_str(), of)
+                );
+                assert_eq!(self::part(&row), part);
             }
         }
     }
@@ -73,14 +88,9 @@ fn rows_of_different_things_have_different_ids() {
     let mut seen = std::collections::BTreeMap::new();
     for task in ["t", "u", ""] {
         for of in [None, Some("c.0"), Some("c.1"), Some("")] {
-            for (waits_for, asks) in [
-                (None, false),
-                (None, true),
-                (Some(0), false),
-                (Some(1), false),
-            ] {
-                let id = format(task, of, waits_for, asks);
-                let other = seen.insert(id.clone(), (task, of, waits_for, asks));
+            for part in PARTS {
+                let id = format(task, of, part);
+                let other = seen.insert(id.clone(), (task, of, part));
                 assert!(other.is_none(), "{id}: {other:?}");
             }
         }

@@ -51,23 +51,23 @@ class PostgresStore(Store):
         return isinstance(error, psycopg.errors.InsufficientPrivilege)
 
     def check(self) -> None:
-        conn = self._inner.conn
+        conn = getattr(self._inner, "conn", None)
         autocommit = getattr(conn, "autocommit", None)
         if autocommit is None:  # a pool: what it connects with
             kwargs = getattr(conn, "kwargs", None)
-            autocommit = kwargs.get("autocommit", False) if isinstance(kwargs, dict) else True
+            autocommit = kwargs.get("autocommit", False) if isinstance(kwargs, dict) else True  # not known
         if not autocommit:
             raise refuse("not-autocommit")
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if hasattr(self._inner, "loop"):  # an async saver, called from another thread than its loop's
             return asyncio.run_coroutine_threadsafe(self.aexecute(statement, parameters), self._inner.loop).result()
-        with self._inner._cursor() as cursor:
+        with self._inner._cursor(pipeline=self._inner.pipe is not None) as cursor:
             cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in cursor.fetchall()] if _returns_rows(statement) else []
 
     async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        async with self._inner._cursor() as cursor:
+        async with self._inner._cursor(pipeline=self._inner.pipe is not None) as cursor:
             await cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in await cursor.fetchall()] if _returns_rows(statement) else []
 
