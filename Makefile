@@ -62,6 +62,15 @@ lint: $(VENVS)/newest/.tools $(VENVS)/newest/.wheel ## formatting, lints, types,
 bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock against wrapped
 	$(NEWEST)/python benchmarks/python/protocol.py $(BENCH_ARGS)
 
+.PHONY: model
+model: ## count every pinned run of models/ anew, and hold the core against the model
+	cargo run --locked --quiet --release -p remit-model -- all
+	cargo run --locked --quiet --release -p remit-model -- conform
+
+.PHONY: model-scaled
+model-scaled: ## the three complete searches of seven million states, pinned
+	cargo test --locked --release -p remit-model --features scaled --test pinned scaled
+
 .PHONY: wheel
 wheel: dist/.built ## build the wheel into dist/
 

@@ -25,7 +25,8 @@ KEYS: Mapping[str, tuple[str, str]] = {
     "remit_fork": (
         "`True`, `False`, or a non-empty string",
         "An answer or `invoke(None)` with `True` is a fork: a fresh branch, also at the head. A string names the branch: "
-        "the same name at the same checkpoint is the same branch, and goes on where it stands. No effect on a new input. "
+        "the same name at the same checkpoint is the same branch, and goes on where it stands; without a `checkpoint_id` "
+        "the name finds it wherever the thread went. With a new input it names the branch that the input begins. "
         "Anything else is refused (`bad-fork`).",
     ),
     "remit_inspect": (
@@ -72,8 +73,8 @@ def config_page() -> str:
         lines.append(f"| `{name}` | `{kind}` | `{field.default!r}` | {cell(said[name])} |")
     lines += [
         "\n## Per call\n",
-        "Keys of `configurable`. Other keys that begin with `remit_` are not read. `checkpoint_id` is LangGraph's own; an",
-        "answer with it is a fork where the thread has moved past it, while `fork_on_explicit_checkpoint` is set.\n",
+        "Keys of `configurable`. Another key that begins with `remit_` is an error (`bad-key`). `checkpoint_id` is LangGraph's",
+        "own; an answer with it is a fork where the thread has moved past it, while `fork_on_explicit_checkpoint` is set.\n",
         "| key | value | |",
         "|---|---|---|",
         *(f"| `{name}` | {value} | {cell(text)} |" for name, (value, text) in KEYS.items()),

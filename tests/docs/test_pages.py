@@ -13,13 +13,14 @@ import pytest
 from test_readme import BLOCK, END, EXPECTED_LINE, RUNNER, TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), ROOT / "benchmarks" / "README.md"]
+PLACES_OF_PAGES = ("*.md", "docs/**/*.md", "models/*.md", "benchmarks/*.md")
+PAGES = [page for place in PLACES_OF_PAGES for page in sorted(ROOT.glob(place))]
 GUIDES = [page for page in PAGES if page.name != "README.md" and BLOCK.search(page.read_text(encoding="utf-8"))]
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # `tests/x.py` from the root; in the tables of tests `contract/x.py`, and `view.rs` in the core.
 FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.\w+)`|`(\w+\.rs)`")
-PLACES = ("", "tests", "python", "crates/remit-core/src")
+PLACES = ("", "tests", "python", "crates/remit-core/src", "crates/remit-model/src/systems", "crates/remit-model/tests")
 COMMAND = re.compile(r"(?:`|^)make ([a-z-]+)", re.MULTILINE)
 
 

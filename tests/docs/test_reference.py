@@ -16,15 +16,17 @@ GENERATE = ROOT / "docs" / "generate.py"
 CONFIG = (ROOT / "docs" / "reference" / "config.md").read_text(encoding="utf-8")
 POLICIES = [Policy.WARN, Policy.RAISE, Policy.IGNORE]
 
-# An example of each stray: thread, names in the map (None: bare), how many are open, are bare answers refused.
+# An example of each stray: thread, names in the map (None: bare), how many are open, how many may take a bare answer, does
+# LangGraph refuse it, are bare answers refused.
 STRAYS = {
-    "stray-no-thread": (Thread.ABSENT, None, 0, False),
-    "stray-no-checkpoint": (Thread.NO_SUCH_CHECKPOINT, None, 0, False),
-    "stray-not-waiting": (Thread.FINISHED, None, 0, False),
-    "stray-unknown-interrupt": (Thread.PARKED, 2, 0, False),
-    "stray-some-unknown": (Thread.PARKED, 2, 1, False),
-    "stray-empty-map": (Thread.PARKED, 0, 0, False),
-    "stray-unnamed": (Thread.PARKED, None, 0, True),
+    "stray-no-thread": (Thread.ABSENT, None, 0, 0, False, False),
+    "stray-no-checkpoint": (Thread.NO_SUCH_CHECKPOINT, None, 0, 0, False, False),
+    "stray-not-waiting": (Thread.FINISHED, None, 0, 0, False, False),
+    "stray-unknown-interrupt": (Thread.PARKED, 2, 0, 1, False, False),
+    "stray-some-unknown": (Thread.PARKED, 2, 1, 1, False, False),
+    "stray-empty-map": (Thread.PARKED, 0, 0, 1, False, False),
+    "stray-unnamed": (Thread.PARKED, None, 0, 1, False, True),
+    "stray-ambiguous": (Thread.PARKED, None, 0, 2, False, False),
 }
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import aiosqlite
 import pytest
-from hypothesis import HealthCheck, Phase, note, reject, settings
+from hypothesis import HealthCheck, Phase, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from langgraph.checkpoint.memory import InMemorySaver
@@ -338,11 +338,6 @@ class Machine(RuleBasedStateMachine):
         """Is the call addressed at a checkpoint that is not the head, and on no branch of its own?"""
         return "remit_fork" not in conf and self.head is not None and conf["checkpoint_id"] != self.head.id
 
-    def is_applied_twice(self, line: Line) -> bool:
-        """LangGraph 1.2.9 stores a finished sibling's writes again when a run ends, and applies them twice: such calls
-        are left to test_finished_siblings_writes_are_applied_once in tests/contract/test_whose_answer.py."""
-        return RUNS_FINISHED_AGAIN and self.durability == "exit" and any(s[0].done for s in line.values())
-
     def set_mood(self, mood: Any) -> None:
         """Where the next call fails or dies."""
         self.world.fails, self.world.dies = {}, None
@@ -354,8 +349,11 @@ class Machine(RuleBasedStateMachine):
     def call(self, input: Any, conf: dict[str, Any], line: Line, supply: dict[str, Any], bare: bool) -> Line | None:
         """A call that runs the tasks of a line, of which some are supplied with an answer. Returns the line as it
         is afterwards, None if it refused to run."""
-        if self.is_applied_twice(line):
-            reject()
+        # finished nodes, which LangGraph may run again, do not fail this time
+        done = {node for node, slots in line.items() if slots[0].done}
+        self.world.fails = {node: k for node, k in self.world.fails.items() if node not in done}
+        if self.world.dies is not None and self.world.dies[0] in done:
+            self.world.dies = None
         # a death waits until a bare answer is stored, where it is stored before the nodes run
         self.world.awaited = int(bare and self.durability != "exit")
         note(f"call {input!r} {conf} on {line} fails={self.world.fails} dies={self.world.dies}")
@@ -384,14 +382,14 @@ class Machine(RuleBasedStateMachine):
         possible: list[Slot] = []
         expected: list[Any] = []
         for slot in slots:
+            questions, fail = self.world.questions[node], self.world.fails.get(node)
             if slot.done:
                 again = "checkpoint_id" in conf and (RUNS_FINISHED_AGAIN or self.is_behind(conf))
-                if served is None or (again and tuple(served) == slot.given) or (died and again):
+                if served is None or (again and (died or same(served, slot.given))):
                     possible.append(slot)
-                expected.append("not run" if not again else slot.given)
+                expected.append(slot.given if again else "nothing: it has finished")
                 continue
             now = slot.supplied(supply[node]) if node in supply else slot
-            questions, fail = self.world.questions[node], self.world.fails.get(node)
             if died:
                 dies = self.world.dies
                 told = outcome(now, questions, dies[1] if dies is not None and dies[0] == node else fail)
@@ -517,6 +515,8 @@ class Machine(RuleBasedStateMachine):
     def bare(self, place: Place, line: Line, conf: Any, lineage: Any, odd: Any) -> None:
         unfinished = [node for node, slots in line.items() if not slots[0].done]
         asking = [node for node in unfinished if line[node][0].asked is not None]
+        if asking and len(unfinished) > len(asking):
+            return  # LangGraph serves whoever asks first: see tests/contract/test_whose_answer.py
         answer = self.answer(odd)
         after = self.call(Command(resume=answer), conf, line, {n: answer for n in asking[:1]}, True)
         if after is None:  # for whom is it?
@@ -545,6 +545,8 @@ class Machine(RuleBasedStateMachine):
         test_fork_answers_the_question_that_its_checkpoint_shows in tests/contract/test_whose_answer.py."""
         if place.line is None or not place.ids:
             return False
+        if any(slots[0].asked is None and not slots[0].done for slots in place.line.values()):
+            return False  # a bare answer may go astray: see `bare`
         return all(not slot.asked for slots in place.line.values() for slot in slots)
 
     def has_asked(self) -> bool:
@@ -707,13 +709,13 @@ def same(one: Any, other: Any) -> bool:
 
 # (store, async?, durability, examples): as many as fit into a minute
 KINDS = [
-    ("memory", True, "sync", 120),
-    ("memory", True, "async", 60),
-    ("memory", True, "exit", 80),
-    ("sqlite", True, "async", 50),
-    ("sqlite", False, "sync", 30),
-    ("sqlite", False, "async", 30),
-    ("sqlite", False, "exit", 30),
+    ("memory", True, "sync", 300),
+    ("memory", True, "async", 150),
+    ("memory", True, "exit", 250),
+    ("sqlite", True, "async", 100),
+    ("sqlite", False, "sync", 100),
+    ("sqlite", False, "async", 60),
+    ("sqlite", False, "exit", 100),
 ]
 
 
@@ -744,6 +746,7 @@ def test_the_reference_can_tell() -> None:
 
         def stray(self) -> None: ...
         def fork(self) -> None: ...
+        def answer_bare(self) -> None: ...
 
     options = settings(
         max_examples=200, derandomize=True, database=None, phases=[Phase.generate], report_multiple_bugs=False

@@ -112,7 +112,7 @@ pub const TABLE: &[Entry] = &[
     Entry {
         code: "stray-ambiguous",
         class: Class::StrayResume,
-        message: "a bare answer was sent to thread {thread}, where more than one task may take it (open: {open}); nothing was run",
+        message: "a bare answer was sent to thread {thread}, where more than one question is open (open: {open}); nothing was run",
         hint: "answer by name: Command(resume={{interrupt_id: value}})",
     },
     Entry {

@@ -22,7 +22,7 @@ pub enum Thread {
 pub enum Answer {
     /// Without a name: for whoever asks.
     Bare {
-        /// How many tasks may take it: those that ask different questions, and those that failed before they asked.
+        /// How many questions are open, which may take it.
         takers: usize,
         /// LangGraph refuses it itself.
         refused: bool,
@@ -53,7 +53,7 @@ pub enum Reason {
     EmptyMap,
     /// Bare answers are not accepted here.
     Unnamed,
-    /// More than one task may take a bare answer.
+    /// More than one question may take a bare answer.
     Ambiguous,
 }
 

@@ -65,7 +65,7 @@ pub enum Verdict {
 }
 
 /// Judges a resume: (verdict, the refusal's code or None). `names`: the number of ids in the map, None for a bare
-/// answer; `open`: how many of them are open; `takers`: how many tasks may take a bare one; `refused`: LangGraph
+/// answer; `open`: how many of them are open; `takers`: how many questions may take a bare one; `refused`: LangGraph
 /// refuses a bare one itself.
 #[pyfunction]
 pub fn judge(
