@@ -174,12 +174,13 @@ class Landing(Coroutine[Any, Any, Any]):
             self._operation.finish()
             raise
 
-    def throw(self, *error: Any) -> Any:
+    def throw(self, kind: Any, value: Any = None, traceback: Any = None) -> Any:
+        error = kind if value is None else value
         if self._coroutine is None:
             self._operation.finish()
-            raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+            raise error
         try:
-            return self._coroutine.throw(*error)
+            return self._coroutine.throw(error)
         except BaseException:
             self._operation.finish()
             raise

@@ -390,8 +390,9 @@ def store_batch(
         rows[marks] = []
     if waits_for is not None:
         rows[waits_for] = [source[waits_for]]
+    question = next((w[1] for w in writes if w[0] == INTERRUPT), None)
     if batch == Batch.PARKED:
-        question, nth = next(w[1] for w in writes if w[0] == INTERRUPT), keep or 0
+        nth = keep or 0
         asked, own = interrupt_ids(question), own_ids(nth)
         if not below.isdisjoint(asked):
             rows[nth] = None

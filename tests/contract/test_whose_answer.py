@@ -204,3 +204,26 @@ def test_fork_answers_the_question_that_its_checkpoint_shows(saver_factory: Stor
         return
     assert nodes.served == [("a0", "forked")]
     assert not by_name or not NUMBERED
+
+
+async def test_bare_answer_that_went_astray_is_not_served_twice(asaver_factory: AsyncStore) -> None:
+    """As in the first test, the other way round: the answer to `b` is taken by `a`, which had not asked. Then it is
+    spent, and `b` asks again. (Stock serves it to both: one yes, two approvals.)"""
+    nodes = Nodes(1, 1)
+    graph = nodes.compile(await asaver_factory.wrapped(), is_async=True)
+    nodes.fails = {"a": 0}
+    with pytest.raises(ValueError, match="on purpose"):
+        await graph.ainvoke({"input": 1}, CONFIG)
+    nodes.fails = {}
+    try:
+        await graph.ainvoke(Command(resume="yes"), CONFIG)
+    except RemitError:
+        assert nodes.served == []
+    await graph.ainvoke(None, CONFIG)
+    assert len([answer for _, answer in nodes.served if answer == "yes"]) <= 1, nodes.served
+    # live: whichever still asks is answered by name
+    for _ in range(2):
+        open = ids(await graph.aget_state(CONFIG))
+        if open:
+            await graph.ainvoke(Command(resume={i: q for q, i in open.items()}), CONFIG)
+    assert not (await graph.aget_state(CONFIG)).next

@@ -50,18 +50,24 @@ pub fn parse(id: &str) -> Row {
                 row.branch = Some(branch.to_string());
             }
             (Some("q"), Some("")) if !last => row.asks = true,
-            (Some("x"), Some(n)) if !last => match n.parse() {
-                Ok(n) => row.attempt = Some(n),
-                Err(_) => return ordinary(),
+            (Some("x"), Some(n)) if !last => match number(n) {
+                Some(n) => row.attempt = Some(n),
+                None => return ordinary(),
             },
-            (Some("a"), Some(n)) if !last => match n.parse() {
-                Ok(n) => row.waits_for = Some(n),
-                Err(_) => return ordinary(),
+            (Some("a"), Some(n)) if !last => match number(n) {
+                Some(n) => row.waits_for = Some(n),
+                None => return ordinary(),
             },
             _ => return ordinary(),
         }
     }
     row
+}
+
+/// A number as `format` writes it: a row has one id.
+fn number(text: &str) -> Option<usize> {
+    let n: usize = text.parse().ok()?;
+    (n.to_string() == text).then_some(n)
 }
 
 /// What a row is for, besides its task and branch.
@@ -102,9 +108,8 @@ pub fn branch(checkpoint: &str, ordinal: usize) -> String {
 pub fn ordinal(branch: &str, checkpoint: &str) -> Option<usize> {
     branch
         .strip_prefix(checkpoint)?
-        .strip_prefix('.')?
-        .parse()
-        .ok()
+        .strip_prefix('.')
+        .and_then(number)
 }
 
 #[cfg(test)]

@@ -94,6 +94,10 @@ impl Core for Shipped {
     }
 
     fn judge_stray(&self) -> Verdict {
-        stray::judge(Thread::Finished, Answer::Bare, false, Policy::Warn)
+        let answer = Answer::Bare {
+            takers: 0,
+            refused: false,
+        };
+        stray::judge(Thread::Finished, answer, false, Policy::Warn)
     }
 }
