@@ -21,7 +21,8 @@ class RemitConfig(BaseModel):
             fork: it is served its own answer, on a branch of its own. With `False` only `remit_fork` forks.
         require_named_answers: refuse answers that do not name their interrupt.
         on_stray: what becomes of a resume that answers nothing and would run nothing. One that would run
-            something is refused in any case but `"ignore"`.
+            something is refused, but with `"ignore"` (a checkpoint that does not exist, and a bare answer under
+            `require_named_answers`, are refused always).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)

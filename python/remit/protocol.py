@@ -107,8 +107,10 @@ class Protocol:
         if forks:
             tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None, bool(addressed))
         intent = Intent.INSPECT if run.intent == Intent.FORK and run.fork is None else run.intent
-        keeps = not addressed or _knows("checkpoint_superseded")
-        loaded = Rows(tup.pending_writes).load(intent, run.fork, run.answer, keeps, _runs_one_task(tup))
+        newer = _knows("checkpoint_superseded")
+        loaded = Rows(tup.pending_writes).load(
+            intent, run.fork, run.answer, keeps=newer or not addressed, numbered=newer, alone=_runs_one_task(tup)
+        )
         if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
             loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
         if run.answer is not None:
@@ -132,10 +134,10 @@ class Protocol:
         where = {"thread_id": run.thread, "checkpoint_ns": run.namespace}
         if token is not None and not addressed:
             # the name alone: the thread may have moved since, also by this branch
-            named = yield from self.store.find_fork(run.thread, run.namespace, token)
-            if named is not None and named != tup.checkpoint["id"]:
+            place = yield from self.store.find_fork(run.thread, run.namespace, token)
+            if place is not None and place != tup.checkpoint["id"]:
                 at: CheckpointTuple | None = yield Ask(
-                    "get_tuple", ({"configurable": {**where, "checkpoint_id": named}},)
+                    "get_tuple", ({"configurable": {**where, "checkpoint_id": place}},)
                 )
                 tup = at if at is not None else tup
         checkpoint = tup.checkpoint["id"]
@@ -152,20 +154,23 @@ class Protocol:
             if moved is not None:
                 run.stands_alone = True
                 return moved
+        elif not self.store.is_durable:  # what the store forgets with its process, a row in the saver tells
+            row = row_id(NULL_TASK, branch, waits_for=0)
+            named = waiting_write([token] if token is not None else [])
+            yield from self._write(run.thread, run.namespace, checkpoint, named, row)
         if run.answer is None and run.intent == Intent.NEW_INPUT:
             return tup
         run.intent = Intent.FORK
         if _is_delta(tup):
             # its channels are rebuilt from rows by channel, so the branch's must be where LangGraph's are: it keeps
-            # them apart itself, if it sees the main line's writes and stores such a channel whole
-            if not _knows("delta_channels_with_pending_writes"):
+            # them apart itself, if it sees the main line's writes and stores such a channel whole, and if the main
+            # line needs its own rows no more
+            whole = _knows("delta_channels_with_pending_writes")
+            if not whole or not (yield from self._has_moved_past({"configurable": where}, tup)):
                 raise refuse("fork-delta", thread=run.thread, namespace=run.namespace, checkpoint=checkpoint)
             return tup
         run.stands_alone = True
         run.fork = branch
-        if fresh and token is not None and not self.store.is_durable:
-            row = row_id(NULL_TASK, branch, waits_for=0)
-            yield from self._write(run.thread, run.namespace, checkpoint, waiting_write([token]), row)
         return tup
 
     def _read_child(self, config: Any, call: Call | None, thread: str, namespace: str) -> Steps[CheckpointTuple | None]:
@@ -342,11 +347,16 @@ class Protocol:
         a validator."""
         if self.validators or task_id == NULL_TASK:
             return False
+        answered = False
         for channel, _ in writes:
             if channel in (INTERRUPT, ERROR):
                 return False
+            answered = answered or channel == RESUME
         token = config["configurable"].get(TOKEN)
-        return not isinstance(token, Token) or (token.run.fork is None and task_id not in token.run.tasks)
+        if not isinstance(token, Token):
+            return True
+        run = token.run
+        return run.fork is None and task_id not in run.tasks and not (answered and run.bound is not None)
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
@@ -449,7 +459,7 @@ class Protocol:
             own_ids = partial(_own_ids, run, task_id, path)
             stored = store_batch(task_id, writes, branch, known, below, own_ids)
             _tell_callers(run, writes)
-            for row, rows in stored.before:
+            for row, rows in [*stored.before, *(self._astray(run, task_id, known, writes) if here else ())]:
                 yield Ask("put_writes", (config, rows, row))
             if stored.writes:
                 yield Ask("put_writes", (config, stored.writes, stored.row, *((path,) if takes_path else ())))
@@ -471,6 +481,19 @@ class Protocol:
             return rest, self._answer_rows(run)
         asked_below = any(t.is_below for t in run.tasks.values() if t.parked)
         return (rest if run.stray or asked_below or run.fork is not None else writes), []
+
+    def _astray(
+        self, run: Run | None, task_id: str, known: Task | None, writes: Sequence[tuple[str, Any]]
+    ) -> list[tuple[str, list[tuple[str, Any]]]]:
+        """The row of a bare answer that another task took than the one that it was for: it is spent."""
+        if run is None or run.bound is None or task_id == run.bound[0] or run.in_list:
+            return []
+        taken = next((w[1] for w in writes if w[0] == RESUME), ())
+        if len(taken) <= (len(known.served()) if known is not None else 0):
+            return []
+        (id, nth), run.bound = run.bound, None
+        run.tasks[id].waiting[nth] = []
+        return [(row_id(id, run.fork, waits_for=nth), waiting_write([]))]
 
     def _answer_rows(self, run: Run) -> list[tuple[str, list[tuple[str, Any]]]]:
         """The row of a bare answer, once per run."""
@@ -586,7 +609,8 @@ def _without_keys(config: Any) -> Any:
 
 
 def _knows(name: str) -> bool:
-    """Is this a LangGraph that keeps finished siblings of an addressed run (`checkpoint_superseded`), or that stores
+    """Is this a LangGraph that keeps finished siblings of an addressed run, and numbers a task's questions
+    (`checkpoint_superseded`), or that stores
     a delta channel whole in a run that starts from written-to checkpoints (`delta_channels_with_pending_writes`)?"""
     return hasattr(import_module("langgraph.pregel._checkpoint"), name)
 

@@ -199,19 +199,21 @@ class Rows:
         intent: Intent,
         branch: str | None = None,
         answer: tuple[bool, Any] | None = None,
+        *,
         keeps: bool = True,
+        numbered: bool = True,
         alone: bool = False,
     ) -> Loaded:
         """What a load shows, and what is open. A branch begins with the rows that belong to no branch, under the
-        fork's rule; its own rows come before them. `keeps`: this LangGraph does not run finished tasks of a fork
-        again, and numbers a task's questions; `alone`: it runs one task only."""
+        fork's rule; its own rows come before them. `keeps`: the loop does not run finished tasks of a fork again;
+        `numbered`: a task's questions are named by their number; `alone`: the loop runs one task only."""
         if branch is None:
             return Loaded([(self.base, intent, False)], answer, alone)
         own = dict(self.branches.get(branch, {}))
         passed = self._passed(answer) if intent == Intent.FORK and keeps else set()
         for id, task in self.base.items():
             if task.parked and id not in passed and not (id in own and own[id].parked):
-                own.setdefault(id, Task()).ask(task, keeps)
+                own.setdefault(id, Task()).ask(task, numbered)
         base = {id: task.without_question() if id in own or id in passed else task for id, task in self.base.items()}
         return Loaded(
             [(base, Intent.FORK, False), (own, Intent.ANSWER if intent == Intent.FORK else intent, True)],

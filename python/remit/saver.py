@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from ._core import Kind, refuse
+from ._core import Kind, parse_row, refuse
 from .claims import store_for
 from .config import RemitConfig
 from .drivers import Landing, aclosing_if, adrive, closing_if, drive
@@ -178,19 +178,30 @@ async def _adelete_thread(self: RemitSaver, thread_id: str) -> None:
 
 
 def _get_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
-    return _without_branches(self.inner.get_delta_channel_history(config=config, channels=channels))
+    return _on_the_line(self.inner.get_delta_channel_history(config=config, channels=channels))
 
 
 async def _aget_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
-    return _without_branches(await self.inner.aget_delta_channel_history(config=config, channels=channels))
+    return _on_the_line(await self.inner.aget_delta_channel_history(config=config, channels=channels))
 
 
-def _without_branches(history: Any) -> Any:
-    """A channel's history is the line's own: rows of forks are not part of it."""
-    return {
-        channel: {**entry, "writes": [w for w in entry["writes"] if "|" not in w[0]]}
-        for channel, entry in history.items()
-    }
+def _on_the_line(history: Any) -> Any:
+    """A channel's history is the line's own: rows of forks are not part of it, and of a task whose outputs were
+    refused only the last attempt is."""
+
+    def own(writes: list[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:
+        parsed = [(parse_row(w[0]), w) for w in writes]
+        last: dict[str, int] = {}
+        for (task, branch, _, _, attempt), _ in parsed:
+            if branch is None:
+                last[task] = max(last.get(task, 0), attempt or 0)
+        return [
+            (task, *w[1:])
+            for (task, branch, _, _, attempt), w in parsed
+            if branch is None and (attempt or 0) == last[task]
+        ]
+
+    return {channel: {**entry, "writes": own(entry["writes"])} for channel, entry in history.items()}
 
 
 _OURS: dict[str, Any] = {

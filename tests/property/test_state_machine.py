@@ -8,7 +8,7 @@ the releases of LangGraph differ in what they make durable, the reference keeps 
 
 Nodes fail on demand, before a question or after their last answer. The process may "die": from then on the saver
 stores nothing, and the next call has a saver over a new connection, so all that is left is what was durable. (What
-this cannot show, writes that are half on their way when a real process dies, is for tests/crash.)
+this cannot show, writes that are half on their way when a real process dies, is for tests/contract/test_answers_killed.py.)
 
 Everything runs on one event loop, or on one node, so that a run can be repeated exactly; a failure prints its steps.
 """
@@ -395,9 +395,10 @@ class Machine(RuleBasedStateMachine):
                 told = outcome(now, questions, dies[1] if dies is not None and dies[0] == node else fail)
                 # what a task was served when another one died is a beginning of what it would have been served
                 if same(served or (), told.served[: len(served or ())]):
-                    possible.append(now if node in supply and bare and stored else slot)
-                    if node in supply and bare:
-                        possible.append(slot)
+                    # an answer may have been stored before its task came to it, and may not
+                    possible.append(slot)
+                    if node in supply and (stored or not bare):
+                        possible.append(now)
                 expected.append(told.served)
                 continue
             told = outcome(now, questions, fail)

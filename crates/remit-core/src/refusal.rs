@@ -64,8 +64,8 @@ pub const TABLE: &[Entry] = &[
     Entry {
         code: "fork-delta",
         class: Class::Error,
-        message: "thread {thread} has DeltaChannels, and this LangGraph would rebuild a fork's state from the main line's writes; nothing was run",
-        hint: "upgrade langgraph: newer releases store such a channel whole when a run forks",
+        message: "thread {thread} has DeltaChannels, whose state would be rebuilt from the writes of both lines at checkpoint {checkpoint}; nothing was run",
+        hint: "fork at a checkpoint that the thread has moved past, with langgraph 1.2.24 or newer",
     },
     Entry {
         code: "stray-no-thread",
@@ -124,7 +124,7 @@ pub const TABLE: &[Entry] = &[
     Entry {
         code: "invalid-state",
         class: Class::Validity,
-        message: "an invalid state was refused, nothing of it was stored: {detail}",
+        message: "an invalid state was refused, nothing of it is part of the thread: {detail}",
         hint: "fix the node and go on with invoke(None, config): the thread holds the last valid state (if it was new, give the input again)",
     },
     Entry {

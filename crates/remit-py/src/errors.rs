@@ -15,7 +15,7 @@ const CLASSES: &[(Class, &str, &str)] = &[
     (
         Class::Validity,
         "RemitValidityError",
-        "A state that its schema refuses. Nothing of it was stored; the thread holds the last valid state.",
+        "A state that its schema refuses. Nothing of it is part of the thread, which holds the last valid state.",
     ),
     (
         Class::Order,
