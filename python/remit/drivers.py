@@ -87,13 +87,7 @@ def _do(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
         return getattr(inner, step.name)(*step.args)
     if type(step) is Await:
-        if _is_on_a_loop():
-            return None  # what it waits for may need this very thread; a blocking call there has no order to keep
-        woken: SimpleQueue[None] = SimpleQueue()
-        step.operation.wake(lambda: woken.put(None))
-        while not step.operation.is_ready():
-            woken.get()
-        return None
+        return wait_for(step.operation)
     if type(step) is Collect:
         with closing_if(inner.list(step.config, **step.kwargs)) as items:
             return next((item for item in items if step.wanted(item)), None)
@@ -105,20 +99,7 @@ async def _ado(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
         return await getattr(inner, "a" + step.name)(*step.args)
     if type(step) is Await:
-        loop, thread = asyncio.get_running_loop(), get_ident()
-        woken = asyncio.Event()
-
-        def wake() -> None:
-            if get_ident() == thread:
-                woken.set()
-            elif not loop.is_closed():
-                loop.call_soon_threadsafe(woken.set)
-
-        step.operation.wake(wake)
-        while not step.operation.is_ready():
-            await woken.wait()
-            woken.clear()
-        return None
+        return await await_for(step.operation)
     if type(step) is Collect:
         async with aclosing_if(inner.alist(step.config, **step.kwargs)) as items:
             async for item in items:
@@ -127,6 +108,33 @@ async def _ado(inner: Any, step: Step) -> Any:
         return None
     assert type(step) is Query
     return await step.store.aexecute(step.statement, step.parameters)
+
+
+def wait_for(operation: Operation) -> None:
+    """Blocks until an operation may land."""
+    if _is_on_a_loop():
+        return  # what it waits for may need this very thread; a blocking call there has no order to keep
+    woken: SimpleQueue[None] = SimpleQueue()
+    operation.wake(lambda: woken.put(None))
+    while not operation.is_ready():
+        woken.get()
+
+
+async def await_for(operation: Operation) -> None:
+    """Awaits that an operation may land."""
+    loop, thread = asyncio.get_running_loop(), get_ident()
+    woken = asyncio.Event()
+
+    def wake() -> None:
+        if get_ident() == thread:
+            woken.set()
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(woken.set)
+
+    operation.wake(wake)
+    while not operation.is_ready():
+        await woken.wait()
+        woken.clear()
 
 
 def _is_on_a_loop() -> bool:

@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 from weakref import WeakValueDictionary
@@ -342,9 +342,9 @@ class Protocol:
         checkpoint = conf.get("checkpoint_id")
         return self.planes.arrive(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", kind, checkpoint)
 
-    def is_plain(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str) -> bool:
-        """May the writes be stored as they are? Those of a task that finishes are, where nothing is known of it, without
-        a validator."""
+    def is_plain(self, conf: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str) -> bool:
+        """May the writes be stored as they are? Those of a task that finishes may, where nothing of it is stored that
+        they would have to be kept apart from, without a validator."""
         if self.validators or task_id == NULL_TASK:
             return False
         answered = False
@@ -352,11 +352,27 @@ class Protocol:
             if channel in (INTERRUPT, ERROR):
                 return False
             answered = answered or channel == RESUME
-        token = config["configurable"].get(TOKEN)
-        if not isinstance(token, Token):
+        token = conf.get(TOKEN)
+        if type(token) is not Token:
             return True
         run = token.run
-        return run.fork is None and task_id not in run.tasks and not (answered and run.bound is not None)
+        if run.fork is not None or (answered and run.bound is not None and run.bound[0] != task_id):
+            return False
+        known = run.tasks.get(task_id)
+        return known is None or (known.answers is None and not known.attempts and task_id not in run.finished)
+
+    def is_plain_put(self, conf: Mapping[str, Any], checkpoint: str) -> bool:
+        """May a checkpoint be stored as it is? One that follows in its run's line may, off a branch and without a
+        validator."""
+        if self.validators or not _KEYS.isdisjoint(conf):
+            return False
+        run = self._run_of(conf)
+        if run is None or run.lineage is not None:
+            return False
+        prefix = run.prefix
+        if prefix is None:
+            prefix = run.prefix = Prefix(run.checkpoint)
+        return prefix.commit(checkpoint, conf.get("checkpoint_id"), True) is None
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
@@ -608,6 +624,12 @@ def _without_keys(config: Any) -> Any:
     return {**config, "configurable": {k: v for k, v in conf.items() if k not in _KEYS}}
 
 
+@cache
+def _interrupt_class() -> Any:
+    return import_module("langgraph.types").Interrupt
+
+
+@cache
 def _knows(name: str) -> bool:
     """Is this a LangGraph that keeps finished siblings of an addressed run, and numbers a task's questions
     (`checkpoint_superseded`), or that stores
@@ -689,7 +711,7 @@ def _own_ids(run: Run | None, task_id: str, path: str, nth: int) -> set[str]:
     kind, _, name = path.partition(", ")
     if kind != "~__pregel_pull" or not name or run is None:
         return set()
-    interrupt: Any = import_module("langgraph.types").Interrupt
+    interrupt = _interrupt_class()
     own = f"{run.namespace}|{name}:{task_id}" if run.namespace else f"{name}:{task_id}"
     return {interrupt.from_ns(value=None, ns=own).id, interrupt.from_ns(value=None, ns=f"{own}|{nth}").id}
 

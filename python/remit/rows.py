@@ -370,15 +370,19 @@ def store_batch(
     ids of the questions that subgraphs and other tasks asked; `own_ids`: the ids that the task's own n-th question
     may have, none if they are not known."""
     channels = {w[0] for w in writes}
+    answers = next((w[1] for w in writes if w[0] == RESUME), None)
     if INTERRUPT in channels:
         batch = Batch.PARKED
     elif ERROR in channels and HANDLED not in channels:
         batch = Batch.FAILED
     else:
         attempt = known.attempt if known is not None else 0
-        return Stored([], writes, row_id(task_id, branch, attempt=attempt or None))
+        before: list[tuple[str, list[Write]]] = []
+        if answers is not None and known is not None and known.answers is not None:
+            # beside outputs a saver keeps the older list, and the task may run again (LangGraph 1.2.9, addressed)
+            before.append((row_id(task_id, branch), [(RESUME, answers)]))
+        return Stored(before, writes, row_id(task_id, branch, attempt=attempt or None))
     known = known or Task()
-    answers = next((w[1] for w in writes if w[0] == RESUME), None)
     given = None if answers is None else answers if isinstance(answers, list) else [answers]
     keep, restore, waits_for, marks, drops_output = store(
         batch, None if given is None else len(given), known.recorded, known.recorded in known.waiting, known.failed

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from ._core import Kind, parse_row, refuse
 from .claims import store_for
 from .config import RemitConfig
-from .drivers import Landing, aclosing_if, adrive, closing_if, drive
+from .drivers import Landing, aclosing_if, adrive, await_for, closing_if, drive, wait_for
 from .intent import follow_calls
 from .protocol import Protocol, decoded
 
@@ -130,11 +130,27 @@ async def _alist(self: RemitSaver, config: Any, **kwargs: Any) -> AsyncIterator[
 
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
+    if self._protocol.is_plain_put(config["configurable"], checkpoint["id"]):
+        try:
+            if not operation.is_ready():
+                wait_for(operation)
+            return self.inner.put(config, checkpoint, metadata, new_versions)
+        finally:
+            operation.finish()
     return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
 
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
+    if self._protocol.is_plain_put(config["configurable"], checkpoint["id"]):
+        if operation.is_ready():
+            return Landing(operation, lambda: self.inner.aput(config, checkpoint, metadata, new_versions))
+
+        async def put() -> Any:
+            await await_for(operation)
+            return await self.inner.aput(config, checkpoint, metadata, new_versions)
+
+        return Landing(operation, put)
     steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
     return Landing(operation, lambda: adrive(self.inner, steps))
 
@@ -143,7 +159,7 @@ def _put_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> None:
     operation = self._protocol.arrive(config, Kind.WRITES)
-    if self._protocol.is_plain(config, writes, task_id):
+    if self._protocol.is_plain(config["configurable"], writes, task_id):
         try:
             self.inner.put_writes(config, writes, task_id, *((task_path,) if self._takes_path else ()))
         finally:
@@ -157,7 +173,7 @@ def _aput_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> Coroutine[Any, Any, None]:
     operation = self._protocol.arrive(config, Kind.WRITES)
-    if self._protocol.is_plain(config, writes, task_id):
+    if self._protocol.is_plain(config["configurable"], writes, task_id):
         path = (task_path,) if self._atakes_path else ()
         return Landing(operation, lambda: self.inner.aput_writes(config, writes, task_id, *path))
     steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._atakes_path)
