@@ -63,7 +63,9 @@ class _Handler(BaseCallbackHandler):
         if call is not None:
             # a context may keep the call long after its end: let go of what it held
             call.input = _NOTHING
-            call.run = None
+            if call.run is not None:
+                call.run.has_ended = True
+                call.run = None
 
 
 # of all that happens inside a call only chains are followed

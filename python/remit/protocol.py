@@ -319,7 +319,7 @@ class Protocol:
         """A run that loaded nothing gets no token: its writes find it by the plane, if nobody else starts there."""
         key = (run.thread, run.namespace)
         other = self.fresh.get(key)
-        if other is None:
+        if other is None or other.has_ended:
             self.fresh[key] = run
         else:
             other.is_ambiguous = True

@@ -23,6 +23,7 @@ class Run:
         below: the ids of the questions that its subgraphs and tasks asked so far.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
         stray: its resume answers nothing.
+        has_ended: its call is over. (Somebody may keep it alive all the same, as an exception's traceback does.)
         is_ambiguous: another run started on the same new thread, so a write without a token may be either's.
         finished: the tasks whose outputs it loaded.
         refused: the refusal of its state, at the checkpoint `refused_at`: nothing that follows is stored.
@@ -38,6 +39,7 @@ class Run:
         "checkpoint",
         "finished",
         "fork",
+        "has_ended",
         "in_list",
         "intent",
         "is_ambiguous",
@@ -83,6 +85,7 @@ class Run:
         self.values_of: str | None = None
         self.stray = False
         self.is_ambiguous = False
+        self.has_ended = False
         self.stands_alone = False
 
 
