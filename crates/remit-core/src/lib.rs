@@ -9,6 +9,7 @@
 //! | [`outputs`] | what a load may show of the recorded outputs | PC, FD |
 //! | [`answers`] | how an answer is stored beside its question | FD, live |
 //! | [`branch`] | the ordinal of a fork | FD, FI |
+//! | [`claim`] | which run may take an authority | CO, live |
 //! | [`commit`] | whether a checkpoint may extend the durable prefix | PC, CV |
 //! | [`ledger`] | whether something happens for the first time | EO |
 //! | [`recovery`] | which tasks run again | RD |
@@ -17,7 +18,7 @@
 //! | [`ids`] | the grammar of the row ids that REMIT stores | |
 //! | [`refusal`] | the one table of errors | |
 //!
-//! The first five of the verified drafts (branch, commit, ledger, recovery, view) carry their specification
+//! Six modules come from verified drafts (branch, claim, commit, ledger, recovery, view) and carry their specification
 //! as attributes that only the verifier sees.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ extern crate alloc;
 
 pub mod answers;
 pub mod branch;
+pub mod claim;
 pub mod commit;
 pub mod ids;
 pub mod ledger;
