@@ -5,7 +5,10 @@ from typing import ClassVar, final
 
 __all__ = [
     "Batch",
+    "ClaimInput",
+    "ClaimVerdict",
     "Class",
+    "Fate",
     "Intent",
     "Kind",
     "Ledger",
@@ -25,6 +28,7 @@ __all__ = [
     "binds_to",
     "branch_name",
     "branch_ordinal",
+    "decide",
     "errors",
     "fork",
     "judge",
@@ -36,6 +40,7 @@ __all__ = [
     "store",
     "unfinished",
     "view",
+    "word",
 ]
 
 __version__: str
@@ -86,6 +91,22 @@ class Batch:
     def __int__(self) -> int: ...
 
 @final
+class ClaimVerdict:
+    """What the caller is told. The fields of a verdict are those of the row that comes with it."""
+
+    GRANTED: ClassVar[ClaimVerdict]
+    RENEWED: ClassVar[ClaimVerdict]
+    ACCEPTED: ClassVar[ClaimVerdict]
+    REFUSED: ClassVar[ClaimVerdict]
+    STALE: ClassVar[ClaimVerdict]
+    ALREADY_CONSUMED: ClassVar[ClaimVerdict]
+    ILLEGAL: ClassVar[ClaimVerdict]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
 class Class:
     """Which channel a write is under."""
 
@@ -93,6 +114,20 @@ class Class:
     INTERRUPT: ClassVar[Class]
     ERROR: ClassVar[Class]
     ORDINARY: ClassVar[Class]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Fate:
+    """How a run that held the claim ended."""
+
+    PUT: ClassVar[Fate]
+    ANSWERED: ClassVar[Fate]
+    PARKED: ClassVar[Fate]
+    FAILED: ClassVar[Fate]
+    GONE: ClassVar[Fate]
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -176,6 +211,45 @@ class Verdict:
     def __int__(self) -> int: ...
 
 @final
+class ClaimInput:
+    """What is asked of a claim, and for whom. Leases are in the unit of the store's time."""
+
+    @property
+    def owner(self) -> str:
+        """For whom."""
+
+    @property
+    def fence(self) -> int | None:
+        """The grant that it speaks for; None where it asks for one."""
+
+    @property
+    def what(self) -> str:
+        """What is asked, for an audit trail; of a release, why."""
+
+    @staticmethod
+    def acquire(owner: str, lease: int) -> ClaimInput:
+        """To have it. An owner is one run."""
+
+    @staticmethod
+    def renew(owner: str, fence: int, lease: int) -> ClaimInput:
+        """To keep it longer. Never shortens the lease."""
+
+    @staticmethod
+    def consume(owner: str, fence: int) -> ClaimInput:
+        """To settle it for good."""
+
+    @staticmethod
+    def release(owner: str, fence: int) -> ClaimInput:
+        """To give it back, because a person decided so. Runs settle their claims with `word`."""
+
+    @staticmethod
+    def declare_dead(owner: str, fence: int) -> ClaimInput:
+        """To free it for a holder that is known to be dead."""
+
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+@final
 class Ledger:
     """What one run has admitted, once each."""
 
@@ -225,6 +299,20 @@ def branch_name(checkpoint: str, ordinal: int) -> str:
 
 def branch_ordinal(branch: str, checkpoint: str) -> int | None:
     """The ordinal of a branch, if it forks from this checkpoint."""
+
+def decide(
+    row: tuple[str, str | None, int, int] | None, input: ClaimInput, now: int
+) -> tuple[tuple[str, str | None, int, int], ClaimVerdict]:
+    """What becomes of a claim: its row, to be written if it differs, and the verdict.
+
+    A row is (state, owner, fence, lease_end): "free", "held" or "consumed"; who holds it or took it; the last fence
+    that was granted; when the lease ends. None stands for no row. `now` is the store's clock, read after the row was
+    locked or before, in whole units (microseconds); it may lag, never lead.
+
+    Raises:
+        ValueError: no such state.
+        OverflowError: a negative number.
+    """
 
 def errors() -> list[tuple[str, str, str, str]]:
     """The table of errors: (code, class, message, hint) each."""
@@ -283,3 +371,6 @@ def view(
     alone: bool,
 ) -> list[Show]:
     """What a load shows of the pending writes: a verdict for each."""
+
+def word(owner: str, fence: int, fate: Fate) -> ClaimInput:
+    """What settles the claim of a run that has ended: it is consumed, or given back."""

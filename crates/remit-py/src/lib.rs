@@ -1,6 +1,7 @@
 //! The extension module `remit._core`: values in, verdicts out. One file per core module.
 mod answers;
 mod branch;
+mod claim;
 mod commit;
 mod errors;
 mod ids;
@@ -20,6 +21,8 @@ mod _core {
     use crate::answers::{binds_to, open_question, store, Batch};
     #[pymodule_export]
     use crate::branch::fork;
+    #[pymodule_export]
+    use crate::claim::{decide, word, ClaimInput, ClaimVerdict, Fate};
     #[pymodule_export]
     use crate::commit::Prefix;
     #[pymodule_export]
