@@ -1,6 +1,7 @@
 """REMIT: resume means resume. `RemitSaver(inner)` wraps any LangGraph checkpointer."""
 
 from ._core import (
+    RemitConsumeConflict,
     RemitError,
     RemitOrderViolation,
     RemitPrefixViolation,
@@ -13,6 +14,7 @@ from .saver import RemitSaver
 
 __all__ = [
     "RemitConfig",
+    "RemitConsumeConflict",
     "RemitError",
     "RemitOrderViolation",
     "RemitPrefixViolation",

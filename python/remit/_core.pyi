@@ -1,6 +1,7 @@
 """The decisions of REMIT, in Rust (`crates/remit-core`, bound by `crates/remit-py`)."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import ClassVar, final
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Planes",
     "Policy",
     "Prefix",
+    "RemitConsumeConflict",
     "RemitError",
     "RemitOrderViolation",
     "RemitPrefixViolation",
@@ -58,6 +60,14 @@ class RemitStrayResume(RemitError, UserWarning):
 
     named: str
     open: str
+
+class RemitConsumeConflict(RemitError):
+    """Another run has the right to answer, or has answered. `holder` is a `remit.gate.Owner`."""
+
+    interrupts: list[str]
+    holder: object | None
+    since: datetime | None
+    lease_end: datetime | None
 
 class RemitValidityError(RemitError):
     """A state that its schema refuses."""

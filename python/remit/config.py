@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from ._core import refuse
 
@@ -23,6 +23,14 @@ class RemitConfig(BaseModel):
         on_stray: what becomes of a resume that answers nothing and would run nothing. One that would run
             something is refused, but with `"ignore"` (a checkpoint that does not exist, and a bare answer under
             `require_named_answers`, are refused always).
+        cross_process_gate: of the runs that would answer the same questions, across threads, processes and hosts,
+            one does; the others get `RemitConsumeConflict` before anything runs. `configurable` may say otherwise
+            for one call.
+        claim_lease: how long, in seconds, a claim outlives the last sign of life of a run whose process cannot be
+            looked at, on another host or in another container. A living run renews it.
+        on_conflict: what becomes of a run that finds the questions taken: `"raise"`, or `"wait"` for the outcome.
+        conflict_timeout: how long it waits at most, in seconds.
+        claim_store: where claims are kept, a `remit.claims.ClaimStore`; by default in the saver's own database.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
@@ -31,6 +39,11 @@ class RemitConfig(BaseModel):
     fork_on_explicit_checkpoint: bool = True
     require_named_answers: bool = False
     on_stray: Literal["warn", "raise", "ignore"] = "warn"
+    cross_process_gate: StrictBool = False
+    claim_lease: float = Field(default=30.0, gt=0, le=86_400, allow_inf_nan=False)
+    on_conflict: Literal["raise", "wait"] = "raise"
+    conflict_timeout: float = Field(default=60.0, ge=0, allow_inf_nan=False)
+    claim_store: Any = None
 
     @classmethod
     def make(cls, config: RemitConfig | None, options: dict[str, Any]) -> RemitConfig:

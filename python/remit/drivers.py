@@ -7,6 +7,7 @@ sends the result back in, or throws what was raised.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext
 from queue import SimpleQueue
@@ -33,12 +34,35 @@ class Collect(NamedTuple):
     wanted: Callable[[Any], bool]
 
 
-class Query(NamedTuple):
-    """Run one statement of a claim store: rows, as tuples."""
+class Call(NamedTuple):
+    """Call a method of a store: `name`, or `aname`."""
+
+    target: Any
+    name: str
+    args: tuple[Any, ...]
+
+
+class Land(NamedTuple):
+    """Run one statement of a store and a method of the inner saver in one transaction, see `claims.base.Store`."""
 
     store: Any
     statement: str
     parameters: tuple[Any, ...]
+    name: str
+    args: tuple[Any, ...]
+
+
+class Pause(NamedTuple):
+    """Wait for some seconds."""
+
+    seconds: float
+
+
+class Keep(NamedTuple):
+    """Keep a claim alive while its run lives: `keep`, or `akeep`, of a gate."""
+
+    gate: Any
+    claim: Any
 
 
 class Await(NamedTuple):
@@ -47,7 +71,7 @@ class Await(NamedTuple):
     operation: Operation
 
 
-Step = Ask | Collect | Query | Await
+Step = Ask | Collect | Call | Land | Keep | Pause | Await
 Steps = Generator[Step, Any, T]
 
 
@@ -91,8 +115,14 @@ def _do(inner: Any, step: Step) -> Any:
     if type(step) is Collect:
         with closing_if(inner.list(step.config, **step.kwargs)) as items:
             return next((item for item in items if step.wanted(item)), None)
-    assert type(step) is Query
-    return step.store.execute(step.statement, step.parameters)
+    if type(step) is Call:
+        return getattr(step.target, step.name)(*step.args)
+    if type(step) is Land:
+        return step.store.together(inner, step.statement, step.parameters, step.name, step.args)
+    if type(step) is Keep:
+        return step.gate.keep(step.claim, inner)
+    assert type(step) is Pause
+    return time.sleep(step.seconds)
 
 
 async def _ado(inner: Any, step: Step) -> Any:
@@ -106,8 +136,14 @@ async def _ado(inner: Any, step: Step) -> Any:
                 if step.wanted(item):
                     return item
         return None
-    assert type(step) is Query
-    return await step.store.aexecute(step.statement, step.parameters)
+    if type(step) is Call:
+        return await getattr(step.target, "a" + step.name)(*step.args)
+    if type(step) is Land:
+        return await step.store.atogether(inner, step.statement, step.parameters, step.name, step.args)
+    if type(step) is Keep:
+        return step.gate.akeep(step.claim, inner)
+    assert type(step) is Pause
+    return await asyncio.sleep(step.seconds)
 
 
 def wait_for(operation: Operation) -> None:

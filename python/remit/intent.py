@@ -64,8 +64,8 @@ class _Handler(BaseCallbackHandler):
             # a context may keep the call long after its end: let go of what it held
             call.input = _NOTHING
             if call.run is not None:
-                call.run.has_ended = True
-                call.run = None
+                run, call.run = call.run, None
+                run.end()
 
 
 # of all that happens inside a call only chains are followed

@@ -18,6 +18,8 @@ from weakref import WeakValueDictionary
 from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
 
 from ._core import (
+    Batch,
+    Fate,
     Intent,
     Kind,
     Ledger,
@@ -34,9 +36,10 @@ from ._core import (
     refuse,
     row_id,
 )
-from .claims import Store
+from .claims import Claims, Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
+from .gate import ANSWER_ID, GATE, Gate, identity
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
 from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, Task, interrupt_ids, store_batch, waiting_write
 from .run import Run, Token
@@ -50,16 +53,17 @@ BRANCH = "remit_branch"
 _EXECUTING = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
 _NOT_THE_CALLER = frozenset(("remit", "langgraph", "langchain_core", "langchain", "asyncio", "contextlib", "threading"))
-_KEYS = frozenset(("remit_fork", "remit_inspect"))
+_KEYS = frozenset(("remit_fork", "remit_inspect", ANSWER_ID, GATE))
 _POLICY = {"warn": Policy.WARN, "raise": Policy.RAISE, "ignore": Policy.IGNORE}
 
 
 class Protocol:
     """The protocols of one wrapped saver. Shared by its clones."""
 
-    def __init__(self, config: RemitConfig, store: Store) -> None:
+    def __init__(self, config: RemitConfig, store: Store, claims: Claims | None, local: Claims, saver: str) -> None:
         self.config = config
         self.store = store
+        self.gate = Gate(config, claims, local, saver)
         self.planes = Planes()
         self.fresh: WeakValueDictionary[tuple[str, str], Run] = WeakValueDictionary()
         self.validators = Validators(config.validator)
@@ -84,6 +88,7 @@ class Protocol:
         conf = config["configurable"]
         wanted = _fork_wish(conf, thread)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
+        gated = self.gate.claims_of(conf) is not None
         wish = Wish(Intent.UNKNOWN)
         if call is not None:
             stored = tup.metadata.get("run_id") if tup is not None else None
@@ -99,22 +104,32 @@ class Protocol:
                 self._judge(run, Thread.ABSENT, None, None)
             self._new_thread(run)
             return None
-        run.lineage = _branch_of(tup)
-        forks = bool(wanted)
-        if addressed and not forks and wish.answer is not None and self.config.fork_on_explicit_checkpoint:
-            forks = yield from self._has_moved_past(config, tup)
-            run.stands_alone = not forks
-        if forks:
-            tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None, bool(addressed))
-        intent = Intent.INSPECT if run.intent == Intent.FORK and run.fork is None else run.intent
-        newer = _knows("checkpoint_superseded")
-        loaded = Rows(tup.pending_writes).load(
-            intent, run.fork, run.answer, keeps=newer or not addressed, numbered=newer, alone=_runs_one_task(tup)
-        )
-        if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
-            loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
-        if run.answer is not None:
-            self._judge(run, _state_of(tup, loaded), loaded, tup.checkpoint["id"])
+        while True:
+            run.lineage = _branch_of(tup)
+            forks = bool(wanted)
+            is_head = not addressed
+            if addressed and not forks and wish.answer is not None and self.config.fork_on_explicit_checkpoint:
+                forks = yield from self._has_moved_past(config, tup)
+                run.stands_alone = is_head = not forks
+            elif addressed and not forks and gated:
+                is_head = not (yield from self._has_moved_past(config, tup))
+            if forks:
+                tup = yield from self._fork(run, tup, wanted if isinstance(wanted, str) else None, bool(addressed))
+            intent = Intent.INSPECT if run.intent == Intent.FORK and run.fork is None else run.intent
+            newer = _knows("checkpoint_superseded")
+            loaded = Rows(tup.pending_writes).load(
+                intent, run.fork, run.answer, keeps=newer or not addressed, numbered=newer, alone=_runs_one_task(tup)
+            )
+            if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
+                loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
+            if run.answer is not None:
+                self._judge(run, _state_of(tup, loaded), loaded, tup.checkpoint["id"])
+            if not gated or not (forks or is_head):
+                break
+            if (yield from self.gate.enter(run, conf, tup, loaded, _triggers(tup.checkpoint["channel_values"]))):
+                break
+            tup = yield Ask("get_tuple", (config,))
+            assert tup is not None, "a thread was deleted while it was read"
         shown = self._follow(run, tup, loaded)
         yield from self._replace(run, loaded, config)
         return shown
@@ -146,6 +161,7 @@ class Protocol:
             run.thread, run.namespace, checkpoint, token, rows.forks(checkpoint)
         )
         branch = run.lineage = branch_name(checkpoint, ordinal)
+        run.is_nameless = token is None
         if not fresh:
             lineage = {"filter": {BRANCH: branch}}
             moved: CheckpointTuple | None = yield Collect(
@@ -185,7 +201,7 @@ class Protocol:
         if call is not None:
             call.run = run
         if parent is not None:
-            run.lineage = parent.lineage
+            run.lineage, run.claim = parent.lineage, parent.claim
         if tup is None:
             self._new_thread(run)
             return None
@@ -239,10 +255,11 @@ class Protocol:
             yield from self._write(run.thread, run.namespace, checkpoint, writes, row)
         if parent.bound is not None and parent.bound[0] == task and parent.checkpoint is not None:
             row = row_id(task, parent.fork, waits_for=parent.bound[1])
+            below = waiting_write(None, asker=parent.tasks[task].askers.get(parent.bound[1]))
             if not parent.in_list:
                 parent.tasks[task].waiting[parent.bound[1]] = None
             parent.bound = None
-            yield from self._write(parent.thread, parent.namespace, parent.checkpoint, waiting_write(None), row)
+            yield from self._write(parent.thread, parent.namespace, parent.checkpoint, below, row)
 
     def _follow(self, run: Run, tup: CheckpointTuple, loaded: Loaded) -> CheckpointTuple:
         """Makes the run known to its later writes, and hands out what it may see."""
@@ -356,6 +373,8 @@ class Protocol:
         if type(token) is not Token:
             return True
         run = token.run
+        if run.claim is not None and not run.claim.is_settled:
+            return False
         if run.fork is not None or (answered and run.bound is not None and run.bound[0] != task_id):
             return False
         known = run.tasks.get(task_id)
@@ -367,7 +386,7 @@ class Protocol:
         if self.validators or not _KEYS.isdisjoint(conf):
             return False
         run = self._run_of(conf)
-        if run is None or run.lineage is not None:
+        if run is None or run.lineage is not None or (run.claim is not None and not run.claim.is_settled):
             return False
         prefix = run.prefix
         if prefix is None:
@@ -385,14 +404,30 @@ class Protocol:
                 if refused is not None and run is not None:
                     yield from self._take_back(run, config)
             self._extend(run, conf, checkpoint["id"], refused)
-            line = run.lineage if run is not None else (yield from self._line_of(config))
+            claim = run.claim if run is not None else None
+            line = run.lineage if run is not None else None
+            if run is None:
+                parent = yield from self._parent_of(config)
+                line = _branch_of(parent) if parent is not None else None
+                if parent is not None and _EXECUTING not in conf:
+                    claim = yield from self.gate.edit(conf, parent, Rows(parent.pending_writes).load(Intent.INSPECT))
             if line is not None:
                 metadata = {**metadata, BRANCH: line}  # a copy: LangGraph streams its own
             if run is not None:
                 run.values, run.values_of = checkpoint["channel_values"], checkpoint["id"]
             if not operation.is_ready():
                 yield Await(operation)
-            return (yield Ask("put", (_without_keys(config), checkpoint, metadata, versions)))
+            args = (_without_keys(config), checkpoint, metadata, versions)
+            if claim is None:
+                return (yield Ask("put", args))
+            if run is not None and run.parent is not None:
+                yield from self.gate.check(claim)
+                return (yield Ask("put", args))
+            try:
+                return (yield from self.gate.land(claim, Fate.PUT, "put", args))
+            finally:
+                if run is None:
+                    yield from self.gate.give_back(claim)
         finally:
             operation.finish()
 
@@ -431,13 +466,12 @@ class Protocol:
             row = row_id(task, run.fork if here else None, attempt=attempt + 1)
             yield Ask("put_writes", (config, [(RESUME, [])], row))
 
-    def _line_of(self, config: Any) -> Steps[str | None]:
-        """The branch that a checkpoint which nobody's run stores belongs to: its parent's (`update_state`)."""
-        conf = config["configurable"]
-        if not conf.get("checkpoint_id"):
+    def _parent_of(self, config: Any) -> Steps[CheckpointTuple | None]:
+        """The parent of a checkpoint which nobody's run stores (`update_state`)."""
+        if not config["configurable"].get("checkpoint_id"):
             return None
         parent: CheckpointTuple | None = yield Ask("get_tuple", (config,))
-        return _branch_of(parent) if parent is not None else None
+        return parent
 
     def put_writes(
         self,
@@ -458,6 +492,13 @@ class Protocol:
                 raise run.refused  # of what follows an invalid state nothing is stored
             if here and run is not None and run.fork is None and task_id in run.finished:
                 return  # LangGraph 1.2.9 stores again at its exit what it loaded
+            claim = run.claim if run is not None else None
+            if claim is not None:
+                yield from self.gate.check(claim)
+            elif run is None and _EXECUTING not in conf and self.gate.claims_of(conf) is not None:
+                parent = yield from self._parent_of(config)
+                if parent is not None:
+                    yield from self.gate.is_free(conf, parent, Rows(parent.pending_writes).load(Intent.INSPECT))
             if self.validators:
                 base, alone = yield from self._seen(run, config)
                 refused = self._invalid(run, conf, lambda v: v.check_updates(list(writes), base, alone))
@@ -471,14 +512,24 @@ class Protocol:
                 writes, answers = self._bind(run, writes)
             branch = run.fork if here and run is not None else None
             known = run.tasks.get(task_id) if here and run is not None else None
-            below = run.below if run is not None else set()
+            below = run.below if run is not None else {}
             own_ids = partial(_own_ids, run, task_id, path)
             stored = store_batch(task_id, writes, branch, known, below, own_ids)
-            _tell_callers(run, writes)
+            fate = None
+            if run is not None and stored.batch == Batch.PARKED and stored.asker is None:
+                asker = identity(f"{run.namespace}:{target}:{task_id}", stored.number, None)
+                _tell_callers(run, writes, asker)
+            if claim is not None and run is not None and run.parent is None and here and task_id != NULL_TASK:
+                parked = stored.batch == Batch.PARKED
+                asks = identity(task_id, stored.number, stored.asker) if parked else None
+                fate = claim.note(task_id, asks, stored.batch == Batch.FAILED, parked)
             for row, rows in [*stored.before, *(self._astray(run, task_id, known, writes) if here else ())]:
                 yield Ask("put_writes", (config, rows, row))
-            if stored.writes:
-                yield Ask("put_writes", (config, stored.writes, stored.row, *((path,) if takes_path else ())))
+            args = (config, stored.writes, stored.row, *((path,) if takes_path else ()))
+            if claim is not None and fate is not None:
+                yield from self.gate.land(claim, fate, "put_writes", args)
+            elif stored.writes:
+                yield Ask("put_writes", args)
             for row, rows in answers:
                 # last: a death in between asks again, and does not lose what came with the answer
                 yield Ask("put_writes", (config, rows, row))
@@ -571,6 +622,7 @@ class Protocol:
         """Deletes a thread, and what REMIT keeps of it."""
         yield Ask("delete_thread", (thread_id,))
         yield from self.store.forget(str(thread_id))
+        yield from self.gate.forget(str(thread_id))
 
 
 def _decoded(tup: CheckpointTuple | None) -> CheckpointTuple | None:
@@ -716,11 +768,11 @@ def _own_ids(run: Run | None, task_id: str, path: str, nth: int) -> set[str]:
     return {interrupt.from_ns(value=None, ns=own).id, interrupt.from_ns(value=None, ns=f"{own}|{nth}").id}
 
 
-def _tell_callers(run: Run | None, writes: Sequence[tuple[str, Any]]) -> None:
+def _tell_callers(run: Run, writes: Sequence[tuple[str, Any]], asker: str) -> None:
     """A question goes up to whoever called: to the task that called this one, and to the graphs that this one is part
     of. They then know that the answer belongs below."""
-    ids = {i for channel, value in writes if channel == INTERRUPT for i in interrupt_ids(value)}
-    above = run if ids else None
+    asked = {i: asker for channel, value in writes if channel == INTERRUPT for i in interrupt_ids(value)}
+    above: Run | None = run
     while above is not None:
-        above.below |= ids
+        above.below |= asked
         above = above.parent

@@ -6,7 +6,7 @@ The grammar of the row ids is the core's (`ids`), the form in which answers are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._core import (
@@ -33,15 +33,21 @@ HANDLED = "__error_source_node__"
 
 _ELSEWHERE = "elsewhere"
 _BOUND = "bound"
+_BELOW = "below"
 _CONTROL = frozenset((RESUME, INTERRUPT, ERROR, HANDLED))
 
 Write = tuple[str, Any]
 PendingWrite = tuple[str, str, Any]
 
 
-def waiting_write(waits: list[Any] | tuple[Any, ...] | None, bound: bool = False) -> list[Write]:
-    """The write of a waiting row. `bound`: the answer was given, and its task has not recorded it yet. (A serializer
-    need not tell tuples from lists, so what is not a plain list is named.)"""
+def waiting_write(
+    waits: list[Any] | tuple[Any, ...] | None, bound: bool = False, asker: str | None = None
+) -> list[Write]:
+    """The write of a waiting row. `bound`: the answer was given, and its task has not recorded it yet; `asker`: who
+    asked, of a question from below. (A serializer need not tell tuples from lists, so what is not a plain list is
+    named.)"""
+    if waits is None and asker is not None:
+        return [(RESUME, {_BELOW: asker})]
     if isinstance(waits, tuple):
         return [(RESUME, {_ELSEWHERE: list(waits)})]
     return [(RESUME, {_BOUND: waits} if bound else waits)]
@@ -51,6 +57,8 @@ def _waiting_of(value: Any) -> list[Any] | tuple[Any, ...] | None:
     if not isinstance(value, dict):
         waits: list[Any] | None = value
         return waits
+    if _BELOW in value:
+        return None
     return tuple(value[_ELSEWHERE]) if _ELSEWHERE in value else list(value[_BOUND])
 
 
@@ -62,6 +70,7 @@ class Task:
         waiting: what waits, by question: `[value]`, `[]` (nothing, and this is known), None (it was asked by a
             subgraph or by another task, which keeps the answer), `(value,)` and `()` (it was asked by something that
             keeps no rows, a subgraph without a checkpointer).
+        askers: who asked, by question, of those from below.
         unrecorded: the questions whose waiting answer was given and not recorded by the task.
         interrupts: the ids of the questions that are open.
         attempts: what was put out in place of refused outputs, by attempt.
@@ -70,6 +79,7 @@ class Task:
     __slots__ = (
         "answers",
         "asked_elsewhere",
+        "askers",
         "attempts",
         "failed",
         "handled",
@@ -93,6 +103,7 @@ class Task:
         self.other: list[Write] = []
         self.attempts: dict[int, list[Write]] = {}
         self.unrecorded: set[int] = set()
+        self.askers: dict[int, str] = {}
 
     def take(self, channel: str, value: Any, waits_for: int | None, attempt: int | None) -> None:
         if attempt is not None:
@@ -103,6 +114,8 @@ class Task:
             self.unrecorded.discard(waits_for)
             if isinstance(value, dict) and _BOUND in value:
                 self.unrecorded.add(waits_for)
+            if isinstance(value, dict) and _BELOW in value:
+                self.askers[waits_for] = value[_BELOW]
             self.waiting[waits_for] = _waiting_of(value)
         elif channel == RESUME:
             self.answers = list(value) if isinstance(value, list) else [value]
@@ -126,7 +139,7 @@ class Task:
         task = Task()
         task.answers, task.waiting, task.other = self.answers, self.waiting, self.other
         task.failed, task.handled, task.asked_elsewhere = self.failed, self.handled, self.parked
-        task.attempts = self.attempts
+        task.attempts, task.askers = self.attempts, self.askers
         return task
 
     @property
@@ -155,6 +168,17 @@ class Task:
     def binds(self) -> tuple[int, bool] | None:
         """The question that a bare answer is bound to, and whether it takes its place in the list."""
         return binds_to(self.parked, self.failed, self.recorded in self.waiting, self.recorded)
+
+    @property
+    def number(self) -> int:
+        """The open question's number: how many answers the task had when it asked."""
+        asked = self.asked
+        return self.recorded if asked is None else asked
+
+    @property
+    def asker(self) -> str | None:
+        """Who asked the open question, if it is from below."""
+        return self.askers.get(self.recorded) if self.is_below else None
 
     @property
     def is_below(self) -> bool:
@@ -351,11 +375,15 @@ class Loaded:
 
 
 class Stored(NamedTuple):
-    """What a batch of writes becomes: rows of their own that are stored before it, the batch, and its row."""
+    """What a batch of writes becomes: rows of their own that are stored before it, the batch, and its row; what it
+    says of its task, and the number and the asker of the question that it asks."""
 
     before: list[tuple[str, list[Write]]]
     writes: Sequence[Write]
     row: str
+    batch: Batch
+    number: int = 0
+    asker: str | None = None
 
 
 def store_batch(
@@ -363,11 +391,11 @@ def store_batch(
     writes: Sequence[Write],
     branch: str | None,
     known: Task | None,
-    below: set[str],
+    below: Mapping[str, str],
     own_ids: Callable[[int], set[str]],
 ) -> Stored:
-    """How a batch of a task's writes is stored, beside what is `known` of the task at this checkpoint. `below`: the
-    ids of the questions that subgraphs and other tasks asked; `own_ids`: the ids that the task's own n-th question
+    """How a batch of a task's writes is stored, beside what is `known` of the task at this checkpoint. `below`: who
+    asked the questions of subgraphs and other tasks, by id; `own_ids`: the ids that the task's own n-th question
     may have, none if they are not known."""
     channels = {w[0] for w in writes}
     answers = next((w[1] for w in writes if w[0] == RESUME), None)
@@ -381,7 +409,7 @@ def store_batch(
         if answers is not None and known is not None and known.answers is not None:
             # beside outputs a saver keeps the older list, and the task may run again (LangGraph 1.2.9, addressed)
             before.append((row_id(task_id, branch), [(RESUME, answers)]))
-        return Stored(before, writes, row_id(task_id, branch, attempt=attempt or None))
+        return Stored(before, writes, row_id(task_id, branch, attempt=attempt or None), Batch.OTHER)
     known = known or Task()
     given = None if answers is None else answers if isinstance(answers, list) else [answers]
     keep, restore, waits_for, marks, drops_output = store(
@@ -397,10 +425,11 @@ def store_batch(
     if waits_for is not None:
         rows[waits_for] = [source[waits_for]]
     question = next((w[1] for w in writes if w[0] == INTERRUPT), None)
+    nth, asker = keep or 0, None
     if batch == Batch.PARKED:
-        nth = keep or 0
         asked, own = interrupt_ids(question), own_ids(nth)
-        if not below.isdisjoint(asked):
+        asker = next((below[i] for i in asked if i in below), None)
+        if asker is not None:
             rows[nth] = None
         elif own and own.isdisjoint(asked):
             rows[nth] = ()
@@ -408,7 +437,7 @@ def store_batch(
             rows[nth] = []  # the task's own question, where another's was before
         if branch is not None:
             stored = [w for w in stored if w[0] != INTERRUPT]
-    before = [(row_id(task_id, branch, waits_for=n), waiting_write(waits)) for n, waits in rows.items()]
+    before = [(row_id(task_id, branch, waits_for=n), waiting_write(waits, asker=asker)) for n, waits in rows.items()]
     if batch == Batch.PARKED and branch is not None:
         before.append((row_id(task_id, branch, asks=True), [(RESUME, question)]))
-    return Stored(before, stored, row_id(task_id, branch))
+    return Stored(before, stored, row_id(task_id, branch), batch, nth, asker)

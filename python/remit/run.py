@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import Intent, Ledger, Prefix
 from .rows import Task
+
+if TYPE_CHECKING:
+    from .gate import Claim
 
 
 class Run:
@@ -20,7 +23,10 @@ class Run:
         bound: the question, as (task id, n), that its bare answer is for.
         in_list: that answer takes its place in the task's recorded list.
         values: the channel values at the checkpoint `values_of`, its newest.
-        below: the ids of the questions that its subgraphs and tasks asked so far.
+        below: the questions that its subgraphs and tasks asked so far: who asked, by id.
+        claim: the claim that it holds, or that the run holds which it is part of.
+        beaten: another run answered what it wanted to answer.
+        is_nameless: it is a fork that nobody else can name.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
         stray: its resume answers nothing.
         has_ended: its call is over. (Somebody may keep it alive all the same, as an exception's traceback does.)
@@ -34,15 +40,18 @@ class Run:
         "__weakref__",
         "admitted",
         "answer",
+        "beaten",
         "below",
         "bound",
         "checkpoint",
+        "claim",
         "finished",
         "fork",
         "has_ended",
         "in_list",
         "intent",
         "is_ambiguous",
+        "is_nameless",
         "lineage",
         "loaded",
         "namespace",
@@ -74,7 +83,10 @@ class Run:
         self.bound: tuple[str, int] | None = None
         self.in_list = False
         self.values: dict[str, Any] = {}
-        self.below: set[str] = set()
+        self.below: dict[str, str] = {}
+        self.claim: Claim | None = None
+        self.beaten = False
+        self.is_nameless = False
         self.admitted: Ledger | None = None
         self.prefix: Prefix | None = None
         self.refused: Exception | None = None
@@ -87,6 +99,12 @@ class Run:
         self.is_ambiguous = False
         self.has_ended = False
         self.stands_alone = False
+
+    def end(self) -> None:
+        """Its call is over."""
+        self.has_ended = True
+        if self.claim is not None and self.parent is None:
+            self.claim.end()
 
 
 class Token(str):

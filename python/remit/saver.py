@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ._core import Kind, parse_row, refuse
-from .claims import store_for
+from .claims import Grant, claims_for, memory_store, store_for
 from .config import RemitConfig
 from .drivers import Landing, aclosing_if, adrive, await_for, closing_if, drive, wait_for
 from .intent import follow_calls
@@ -29,7 +29,9 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         RemitError: `inner` is not a saver instance, or an option is wrong.
 
     In `configurable`, per call: `remit_fork` (`True`: a fresh branch; a string: the branch of that name),
-    `remit_inspect` (`True`: an execution's read that is to be answered like a look).
+    `remit_inspect` (`True`: an execution's read that is to be answered like a look), `cross_process_gate` (`True` or
+    `False`: the gate for this call), `remit_answer_id` (a string: the answer's idempotency key, so that the same
+    answer delivered again is told from an answer to the next question).
 
     An instance's class has the methods that `type(inner)` overrides, since LangGraph and others find a saver's
     capabilities by that.
@@ -49,7 +51,9 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         self.inner = inner
         self.get_next_version = inner.get_next_version  # type: ignore[method-assign]
         self.config = RemitConfig.make(config, options)
-        self._protocol = Protocol(self.config, store_for(inner))
+        store = store_for(inner)
+        claims = claims_for(inner, store, self.config.claim_store)
+        self._protocol = Protocol(self.config, store, claims, memory_store(inner), type(inner).__name__)
         self._takes_path = _takes_path(inner.put_writes)
         self._atakes_path = _takes_path(inner.aput_writes)
         self._protocol.store.check()
@@ -90,6 +94,24 @@ class RemitSaver(BaseCheckpointSaver[Any]):
             await adrive(self.inner, self._protocol.store.setup())
 
         return asetup()
+
+    def claims(self, thread_id: str) -> list[Grant]:
+        """Who was given the right to answer a thread's questions, oldest first, and what came of it. Of answers it has
+        no more than a digest."""
+        return drive(self.inner, self._protocol.gate.trail(str(thread_id)))
+
+    async def aclaims(self, thread_id: str) -> list[Grant]:
+        """The same, awaiting."""
+        return await adrive(self.inner, self._protocol.gate.trail(str(thread_id)))
+
+    def release(self, thread_id: str) -> list[Grant]:
+        """Frees what runs hold on a thread, for a person who knows that they are dead: what was freed. What such a run
+        stores afterwards is refused. Recorded as `released`."""
+        return drive(self.inner, self._protocol.gate.release(str(thread_id)))
+
+    async def arelease(self, thread_id: str) -> list[Grant]:
+        """The same, awaiting."""
+        return await adrive(self.inner, self._protocol.gate.release(str(thread_id)))
 
     def __copy__(self) -> RemitSaver:
         clone = object.__new__(type(self))

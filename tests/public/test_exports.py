@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 NAMES = {
     "RemitConfig",
+    "RemitConsumeConflict",
     "RemitError",
     "RemitOrderViolation",
     "RemitPrefixViolation",
@@ -31,6 +32,11 @@ OPTIONS = {
     "on_stray": "warn",
     "fork_on_explicit_checkpoint": True,
     "require_named_answers": False,
+    "cross_process_gate": False,
+    "claim_lease": 30.0,
+    "on_conflict": "raise",
+    "conflict_timeout": 60.0,
+    "claim_store": None,
 }
 
 
@@ -72,8 +78,7 @@ def test_arguments_are_the_config_fields() -> None:
     assert isinstance(saver, BaseCheckpointSaver)
 
 
-# cross_process_gate comes with the gate: until then it must not be accepted and ignored.
-@pytest.mark.parametrize("option", ["cross_process_gate", "on_strays", "validators"])
+@pytest.mark.parametrize("option", ["cross_process_gates", "on_strays", "validators"])
 def test_unknown_option_is_an_error(option: str) -> None:
     options: dict[str, Any] = {option: True}
     with pytest.raises((remit.RemitError, TypeError), match=option):

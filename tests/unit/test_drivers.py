@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from remit._core import Kind, Planes
-from remit.drivers import Ask, Await, Collect, Query, adrive, drive
+from remit.drivers import Ask, Await, Call, Collect, adrive, drive
 
 DEADLINE_S = 30
 
@@ -68,7 +68,7 @@ def test_steps_are_done_in_turn_and_their_results_come_back(run: Run) -> None:
     def steps() -> Any:
         first = yield Ask("double", (4,))
         second = yield Ask("double", (first,))
-        rows = yield Query(Table(), "select", (1, "x"))
+        rows = yield Call(Table(), "execute", ("select", (1, "x")))
         return [first, second, rows]
 
     assert run(Inner(), steps()) == [8, 16, [("select", 1, "x")]]

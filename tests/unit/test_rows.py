@@ -42,7 +42,7 @@ class Place:
         """As the protocol does it, beside what is known."""
         rows = self.read()
         tasks = rows.base if branch is None else rows.branches.get(branch, {})
-        stored = store_batch(task, writes, branch, tasks.get(task), set(below), lambda nth: set())
+        stored = store_batch(task, writes, branch, tasks.get(task), dict.fromkeys(below, "below"), lambda nth: set())
         for row, batch in stored.before:
             self.put_writes(row, batch)
         if stored.writes:

@@ -14,6 +14,8 @@ pub enum Class {
     Order,
     /// A step that is durable already.
     Prefix,
+    /// Another run has the right to answer.
+    ConsumeConflict,
 }
 
 /// One row of the table. `{name}` in the texts is a field.
@@ -59,7 +61,7 @@ pub const TABLE: &[Entry] = &[
         code: "bad-key",
         class: Class::Error,
         message: "REMIT does not know {given} in configurable",
-        hint: "known are remit_fork and remit_inspect",
+        hint: "known are remit_fork, remit_inspect and remit_answer_id",
     },
     Entry {
         code: "fork-delta",
@@ -114,6 +116,54 @@ pub const TABLE: &[Entry] = &[
         class: Class::StrayResume,
         message: "a bare answer was sent to thread {thread}, where more than one question is open (open: {open}); nothing was run",
         hint: "answer by name: Command(resume={{interrupt_id: value}})",
+    },
+    Entry {
+        code: "answer-delivered",
+        class: Class::StrayResume,
+        message: "answer {answer_id} was delivered to thread {thread} before; nothing was run",
+        hint: "read the state: the thread has moved on; an answer to its next question needs an id of its own",
+    },
+    Entry {
+        code: "answer-id-reused",
+        class: Class::ConsumeConflict,
+        message: "answer id {answer_id} was used on thread {thread} for another answer; nothing was run",
+        hint: "give each answer an id of its own, and the same one only when the same answer is sent again",
+    },
+    Entry {
+        code: "bad-answer-id",
+        class: Class::Error,
+        message: "remit_answer_id must be a non-empty string that a database can store, not {given}",
+        hint: "take the id of the message, request or job that delivers the answer",
+    },
+    Entry {
+        code: "bad-gate",
+        class: Class::Error,
+        message: "cross_process_gate must be True or False, not {given}",
+        hint: "pass configurable={{\"cross_process_gate\": True}} to gate one call",
+    },
+    Entry {
+        code: "gate-no-store",
+        class: Class::Error,
+        message: "the gate has no place for its claims: REMIT does not know the database of {given}",
+        hint: "pass claim_store=..., an object with the methods of remit.claims.ClaimStore",
+    },
+    Entry {
+        code: "conflict-held",
+        class: Class::ConsumeConflict,
+        message: "{holder} is executing at checkpoint {checkpoint} of thread {thread}, since {since}; nothing was run",
+        hint: "wait for its outcome and read the state again (on_conflict=\"wait\" does so); if it is dead, its claim ends at {lease_end}, or at once with saver.release(thread_id)",
+    },
+    Entry {
+        code: "conflict-consumed",
+        class: Class::ConsumeConflict,
+        message: "the questions at checkpoint {checkpoint} of thread {thread} were answered by another run; nothing was run",
+        hint: "read the state: the thread has moved on, and this answer is a duplicate or came too late",
+    },
+    Entry {
+        code: "conflict-fenced",
+        class: Class::ConsumeConflict,
+        message: "this run lost its claim on checkpoint {checkpoint} of thread {thread} to {holder}; what it was about to store was refused",
+        hint: "read the state: it is the other run's; a run loses its claim when it gives no sign of life for longer than claim_lease",
     },
     Entry {
         code: "not-autocommit",

@@ -23,6 +23,11 @@ const CLASSES: &[(Class, &str, &str)] = &[
         "An operation out of its plane's order: a checkpoint whose parent is not where its run stands.",
     ),
     (
+        Class::ConsumeConflict,
+        "RemitConsumeConflict",
+        "Another run has the right to answer, or has answered. `holder`, `since` and `lease_end` tell of it.",
+    ),
+    (
         Class::Prefix,
         "RemitPrefixViolation",
         "A step that is durable already was about to be stored again.",

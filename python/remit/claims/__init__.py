@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Store
+from .._core import refuse
+from .base import Claims, ClaimStore, Grant, Key, Store
 from .memory import MemoryStore, memory_store
 
-__all__ = ["MemoryStore", "Store", "store_for"]
+__all__ = ["ClaimStore", "Claims", "Grant", "Key", "MemoryStore", "Store", "claims_for", "memory_store", "store_for"]
 
 
 def store_for(inner: Any) -> Store:
@@ -22,3 +23,19 @@ def store_for(inner: Any) -> Store:
 
         return PostgresStore(inner)
     return memory_store(inner)
+
+
+def claims_for(inner: Any, store: Store, given: Any) -> Claims | None:
+    """Where the claims on a saver's threads are kept: in the store that the user gives, else beside the checkpoints.
+    None if that would tell other processes nothing.
+
+    Raises:
+        RemitError: what the user gives is no claim store.
+    """
+    if given is not None:
+        if not isinstance(given, ClaimStore):
+            raise refuse("bad-option", detail=f"claim_store: {type(given).__name__} is no ClaimStore")
+        return Claims(given)
+    names = {f"{c.__module__}.{c.__name__}" for c in type(inner).__mro__}
+    is_memory = "langgraph.checkpoint.memory.InMemorySaver" in names
+    return store if store.is_durable or is_memory else None

@@ -2,19 +2,180 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .._core import fork, refuse
-from ..drivers import Query, Steps
+from ..drivers import Call, Land, Steps
 
 VERSION = 1
 
 
-class Store:
+class Key(NamedTuple):
+    """What a claim is on: the questions that were open together at a checkpoint. `question` is a digest of their
+    identities, see `gate.Gate`."""
+
+    thread: str
+    namespace: str
+    checkpoint: str
+    question: str
+
+
+class Grant(NamedTuple):
+    """One grant of a claim. Times are microseconds since 1970 by the store's own clock.
+
+    Attributes:
+        key: what it is on.
+        fence: its number, from 1 on; the highest of a key is the claim's present state.
+        state: `"held"`, `"free"` (given back, or freed by others) or `"consumed"`.
+        owner: the run that it was given to, see `gate.Owner`.
+        since, lease_end, settled: when it was given, until when it is the owner's alone, when it was settled.
+        outcome: what settled it, a word.
+        interrupts: the ids of the questions.
+        answer_id, digest: the answer's idempotency key, and a digest of its value, never the value.
+    """
+
+    key: Key
+    fence: int
+    state: str
+    owner: str
+    since: int
+    lease_end: int
+    settled: int | None
+    outcome: str | None
+    interrupts: tuple[str, ...]
+    answer_id: str | None
+    digest: str | None
+
+
+@runtime_checkable
+class ClaimStore(Protocol):
+    """Where claims are kept, for `RemitConfig.claim_store`: implement it for a database that REMIT does not know.
+
+    Every method is one atomic step, durable when it returns. Each has a twin for `await`, named with an `a` before
+    it. All times are the store's own clock's, in microseconds since 1970, and never run ahead of it.
+    """
+
+    def grant(
+        self,
+        key: Key,
+        fence: int,
+        owner: str,
+        lease: int,
+        interrupts: Sequence[str],
+        answer_id: str | None,
+        digest: str | None,
+    ) -> int | None:
+        """Adds the grant of a key with this number, held until `lease` microseconds from now: the lease's end. None,
+        and nothing is changed, if the key has a grant with this number."""
+        ...
+
+    def last(self, key: Key) -> tuple[Grant, int] | None:
+        """A key's grant with the highest number, and the time; None if it has none."""
+        ...
+
+    def settle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None) -> bool:
+        """Settles a grant that is held, and if `lease_end` is given, whose lease ends then. False, and nothing is
+        changed, if there is no such grant."""
+        ...
+
+    def renew(self, key: Key, fence: int, lease: int) -> int | None:
+        """Lets a grant that is held last until `lease` microseconds from now, at least: the lease's end. None if it
+        is not held."""
+        ...
+
+    def answered(self, thread: str, answer_id: str) -> list[Grant]:
+        """A thread's grants with this answer id."""
+        ...
+
+    def trail(self, thread: str) -> list[Grant]:
+        """A thread's grants, oldest first."""
+        ...
+
+    def forget(self, thread: str) -> None:
+        """Deletes a thread's grants."""
+        ...
+
+    async def agrant(
+        self,
+        key: Key,
+        fence: int,
+        owner: str,
+        lease: int,
+        interrupts: Sequence[str],
+        answer_id: str | None,
+        digest: str | None,
+    ) -> int | None: ...
+    async def alast(self, key: Key) -> tuple[Grant, int] | None: ...
+    async def asettle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None) -> bool: ...
+    async def arenew(self, key: Key, fence: int, lease: int) -> int | None: ...
+    async def aanswered(self, thread: str, answer_id: str) -> list[Grant]: ...
+    async def atrail(self, thread: str) -> list[Grant]: ...
+    async def aforget(self, thread: str) -> None: ...
+
+
+class Claims:
+    """The claims as protocols, over a store of somebody else's."""
+
+    lands_together = False
+    """Are a checkpoint and its claim's settlement one transaction?"""
+
+    def __init__(self, store: ClaimStore) -> None:
+        self._store = store
+
+    def grant(
+        self,
+        key: Key,
+        fence: int,
+        owner: str,
+        lease: int,
+        interrupts: Sequence[str],
+        answer_id: str | None,
+        digest: str | None,
+    ) -> Steps[int | None]:
+        result: int | None = yield Call(self._store, "grant", (key, fence, owner, lease, interrupts, answer_id, digest))
+        return result
+
+    def last(self, key: Key) -> Steps[tuple[Grant, int] | None]:
+        result: tuple[Grant, int] | None = yield Call(self._store, "last", (key,))
+        return result
+
+    def settle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None = None) -> Steps[bool]:
+        result: bool = yield Call(self._store, "settle", (key, fence, state, outcome, lease_end))
+        return result
+
+    def renew(self, key: Key, fence: int, lease: int) -> Steps[int | None]:
+        result: int | None = yield Call(self._store, "renew", (key, fence, lease))
+        return result
+
+    def answered(self, thread: str, answer_id: str) -> Steps[list[Grant]]:
+        result: list[Grant] = yield Call(self._store, "answered", (thread, answer_id))
+        return result
+
+    def trail(self, thread: str) -> Steps[list[Grant]]:
+        result: list[Grant] = yield Call(self._store, "trail", (thread,))
+        return result
+
+    def forget(self, thread: str) -> Steps[None]:
+        yield Call(self._store, "forget", (thread,))
+
+    def land(
+        self, key: Key, fence: int, state: str, outcome: str, name: str, args: tuple[Any, ...]
+    ) -> Steps[tuple[bool, Any]]:
+        """Stores something through the inner saver and settles a grant with it: (was it held, the saver's result).
+        Nothing is stored if it was not held."""
+        raise NotImplementedError("only a store in the saver's own database can do it")
+        yield
+
+
+class Store(Claims):
     """A store of REMIT's own rows. A subclass gives the statements and runs them.
 
     `execute(statement, parameters)` and `aexecute` run one statement, committed on its own, and return its rows as
-    a list of tuples. `insert_fork` must insert nothing, and return no row, where the key or the token is taken.
+    a list of tuples. `insert_fork` must insert nothing, and return no row, where the key or the token is taken;
+    `insert_grant` where the grant is. `together(inner, statement, parameters, name, args)` and `atogether` run a
+    statement and a method of the inner saver as one transaction, if the statement returned a row: (did it, the result).
     """
 
     schema: tuple[str, ...] = ()
@@ -23,10 +184,21 @@ class Store:
     select_forks = ""
     select_token = ""
     insert_fork = ""
-    delete_thread = ""
+    delete_forks = ""
+    insert_grant = ""
+    select_last = ""
+    settle_grant = ""
+    settle_grant_as_seen = ""
+    renew_grant = ""
+    select_answered = ""
+    select_trail = ""
+    delete_grants = ""
     is_ready = False
     is_durable = True
     """Does the store outlive the process, as its saver does?"""
+
+    def __init__(self) -> None:
+        pass
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError("a store runs its statements in `execute`")
@@ -42,6 +214,10 @@ class Store:
         """Does the error say that the tables may not be made here?"""
         return False
 
+    def _query(self, statement: str, *parameters: Any) -> Steps[list[tuple[Any, ...]]]:
+        rows: list[tuple[Any, ...]] = yield Call(self, "execute", (statement, parameters))
+        return rows
+
     def setup(self) -> Steps[None]:
         """Makes the tables, once per store.
 
@@ -51,7 +227,7 @@ class Store:
         if self.is_ready:
             return
         try:
-            rows = yield Query(self, self.select_version, ())
+            rows = yield from self._query(self.select_version)
         except Exception as e:
             if not self.is_missing(e):
                 raise
@@ -59,12 +235,12 @@ class Store:
         if not rows:
             try:
                 for statement in self.schema:
-                    yield Query(self, statement, ())
+                    yield from self._query(statement)
             except Exception as e:
                 if self.is_denied(e):
                     raise refuse("tables-denied", detail=str(e).strip(), sql=";\n".join(self.schema) + ";") from e
                 raise
-            rows = yield Query(self, self.select_version, ())
+            rows = yield from self._query(self.select_version)
         found = rows[0][0]
         if found > VERSION:
             raise refuse("tables-newer", found=found, known=VERSION)
@@ -77,6 +253,8 @@ class Store:
             RemitError: nothing could become durable through it.
         """
 
+    # -- forks -----------------------------------------------------------------------------------------------
+
     def fork(
         self, thread: str, namespace: str, checkpoint: str, token: str | None, seen: list[str | None]
     ) -> Steps[tuple[int, bool]]:
@@ -84,28 +262,82 @@ class Store:
         are the forks that left rows at the checkpoint, by ordinal, for a store that does not outlive them."""
         yield from self.setup()
         while True:
-            rows = yield Query(self, self.select_forks, (thread, namespace, checkpoint))
+            rows = yield from self._query(self.select_forks, thread, namespace, checkpoint)
             known: list[str | None] = [row[0] for row in rows]
             for ordinal in range(len(known), len(seen)):
-                yield Query(self, self.insert_fork, (thread, namespace, checkpoint, ordinal, seen[ordinal]))
+                yield from self._query(self.insert_fork, thread, namespace, checkpoint, ordinal, seen[ordinal])
                 known.append(seen[ordinal])
             ordinal, fresh = fork(known, token)
             if not fresh:
                 return ordinal, False
-            row = (thread, namespace, checkpoint, ordinal, token)
-            if (yield Query(self, self.insert_fork, row)):
+            if (yield from self._query(self.insert_fork, thread, namespace, checkpoint, ordinal, token)):
                 return ordinal, True
 
     def find_fork(self, thread: str, namespace: str, token: str) -> Steps[str | None]:
         """The newest checkpoint at which a token named a fork."""
         yield from self.setup()
-        rows = yield Query(self, self.select_token, (thread, namespace, token))
+        rows = yield from self._query(self.select_token, thread, namespace, token)
         return rows[0][0] if rows else None
 
     def forget(self, thread: str) -> Steps[None]:
         """Deletes what is kept of a thread."""
         try:
-            yield Query(self, self.delete_thread, (thread,))
+            yield from self._query(self.delete_forks, thread)
+            yield from self._query(self.delete_grants, thread)
         except Exception as e:
             if not self.is_missing(e):
                 raise
+
+    # -- claims ----------------------------------------------------------------------------------------------
+
+    def grant(
+        self,
+        key: Key,
+        fence: int,
+        owner: str,
+        lease: int,
+        interrupts: Sequence[str],
+        answer_id: str | None,
+        digest: str | None,
+    ) -> Steps[int | None]:
+        yield from self.setup()
+        ids = json.dumps(list(interrupts))
+        rows = yield from self._query(self.insert_grant, *key, fence, owner, lease, ids, answer_id, digest)
+        return rows[0][0] if rows else None
+
+    def last(self, key: Key) -> Steps[tuple[Grant, int] | None]:
+        rows = yield from self._query(self.select_last, *key)
+        return (_grant(rows[0]), rows[0][-1]) if rows else None
+
+    def settle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None = None) -> Steps[bool]:
+        if lease_end is None:
+            rows = yield from self._query(self.settle_grant, state, outcome, *key, fence)
+        else:
+            rows = yield from self._query(self.settle_grant_as_seen, state, outcome, *key, fence, lease_end)
+        return bool(rows)
+
+    def renew(self, key: Key, fence: int, lease: int) -> Steps[int | None]:
+        rows = yield from self._query(self.renew_grant, lease, *key, fence)
+        return rows[0][0] if rows else None
+
+    def answered(self, thread: str, answer_id: str) -> Steps[list[Grant]]:
+        yield from self.setup()
+        return [_grant(row) for row in (yield from self._query(self.select_answered, thread, answer_id))]
+
+    def trail(self, thread: str) -> Steps[list[Grant]]:
+        yield from self.setup()
+        return [_grant(row) for row in (yield from self._query(self.select_trail, thread))]
+
+    def land(
+        self, key: Key, fence: int, state: str, outcome: str, name: str, args: tuple[Any, ...]
+    ) -> Steps[tuple[bool, Any]]:
+        landed: tuple[bool, Any] = yield Land(self, self.settle_grant, (state, outcome, *key, fence), name, args)
+        return landed
+
+
+def _grant(row: tuple[Any, ...]) -> Grant:
+    """A grant from its row, whose columns are in the order of the fields."""
+    thread, namespace, checkpoint, question, fence, state, owner, since, lease_end, settled, outcome, ids = row[:12]
+    key = Key(thread, namespace, checkpoint, question)
+    interrupts = tuple(json.loads(ids))
+    return Grant(key, fence, state, owner, since, lease_end, settled, outcome, interrupts, row[12], row[13])

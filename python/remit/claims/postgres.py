@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
+from copy import copy
 from typing import Any
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from .._core import refuse
 from .base import VERSION, Store
+
+_NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+_COLUMNS = (
+    "thread_id, checkpoint_ns, checkpoint_id, question, fence, state, owner, since, lease_end, settled, outcome,"
+    " interrupts, answer_id, digest"
+)
+_KEY = "thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s AND question = %s"
 
 
 class PostgresStore(Store):
@@ -19,11 +29,18 @@ class PostgresStore(Store):
         "DO $$ BEGIN"
         " PERFORM pg_advisory_xact_lock(hashtext('remit_schema'));"
         " CREATE TABLE IF NOT EXISTS remit_schema (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL);"
-        f" INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING;"
         " CREATE TABLE IF NOT EXISTS remit_forks (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL,"
         " checkpoint_id TEXT NOT NULL, ordinal INTEGER NOT NULL, token TEXT,"
         " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, ordinal),"
         " UNIQUE (thread_id, checkpoint_ns, checkpoint_id, token));"
+        " CREATE TABLE IF NOT EXISTS remit_claims (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL,"
+        " checkpoint_id TEXT NOT NULL, question TEXT NOT NULL, fence BIGINT NOT NULL, state TEXT NOT NULL,"
+        " owner TEXT NOT NULL, since BIGINT NOT NULL, lease_end BIGINT NOT NULL, settled BIGINT, outcome TEXT,"
+        " interrupts TEXT NOT NULL, answer_id TEXT, digest TEXT,"
+        " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, question, fence));"
+        " CREATE INDEX IF NOT EXISTS remit_claims_answer ON remit_claims (thread_id, answer_id)"
+        " WHERE answer_id IS NOT NULL;"
+        f" INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING;"
         " END $$",
     )
     select_version = "SELECT version FROM remit_schema WHERE id = 1"
@@ -39,7 +56,34 @@ class PostgresStore(Store):
         "INSERT INTO remit_forks (thread_id, checkpoint_ns, checkpoint_id, ordinal, token) VALUES (%s, %s, %s, %s, %s)"
         " ON CONFLICT DO NOTHING RETURNING ordinal"
     )
-    delete_thread = "DELETE FROM remit_forks WHERE thread_id = %s"
+    delete_forks = "DELETE FROM remit_forks WHERE thread_id = %s"
+    insert_grant = (
+        "INSERT INTO remit_claims (thread_id, checkpoint_ns, checkpoint_id, question, fence, state, owner, since,"
+        " lease_end, interrupts, answer_id, digest)"
+        f" VALUES (%s, %s, %s, %s, %s, 'held', %s, {_NOW}, {_NOW} + %s, %s, %s, %s)"
+        " ON CONFLICT DO NOTHING RETURNING lease_end"
+    )
+    select_last = f"SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_KEY} ORDER BY fence DESC LIMIT 1"
+    settle_grant = (
+        f"UPDATE remit_claims SET state = %s, outcome = %s, settled = {_NOW} WHERE {_KEY} AND fence = %s"
+        " AND state = 'held' RETURNING fence"
+    )
+    settle_grant_as_seen = (
+        f"UPDATE remit_claims SET state = %s, outcome = %s, settled = {_NOW} WHERE {_KEY} AND fence = %s"
+        " AND state = 'held' AND lease_end = %s RETURNING fence"
+    )
+    renew_grant = (
+        f"UPDATE remit_claims SET lease_end = greatest(lease_end, {_NOW} + %s) WHERE {_KEY} AND fence = %s"
+        " AND state = 'held' RETURNING lease_end"
+    )
+    select_answered = (
+        f"SELECT {_COLUMNS} FROM remit_claims WHERE thread_id = %s AND answer_id = %s ORDER BY since, fence"
+    )
+    select_trail = (
+        f"SELECT {_COLUMNS} FROM remit_claims WHERE thread_id = %s ORDER BY since, checkpoint_id, question, fence"
+    )
+    delete_grants = "DELETE FROM remit_claims WHERE thread_id = %s"
+    lands_together = True
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -71,7 +115,59 @@ class PostgresStore(Store):
             await cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in await cursor.fetchall()] if _returns_rows(statement) else []
 
+    def together(
+        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
+    ) -> tuple[bool, Any]:
+        if hasattr(inner, "loop"):
+            steps = self.atogether(inner, statement, parameters, name, args)
+            return asyncio.run_coroutine_threadsafe(steps, inner.loop).result()
+        with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
+            try:
+                with conn.transaction():
+                    with conn.cursor(row_factory=tuple_row) as cursor:
+                        if not cursor.execute(statement, parameters).fetchall():
+                            raise psycopg.Rollback
+                    return True, getattr(_within(inner, conn), name)(*args)
+            finally:
+                if inner.pipe:
+                    inner.pipe.sync()
+        return False, None
+
+    async def atogether(
+        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
+    ) -> tuple[bool, Any]:
+        async with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
+            try:
+                async with conn.transaction():
+                    async with conn.cursor(row_factory=tuple_row) as cursor:
+                        await cursor.execute(statement, parameters)
+                        if not await cursor.fetchall():
+                            raise psycopg.Rollback
+                    return True, await getattr(_within(inner, conn), "a" + name)(*args)
+            finally:
+                if inner.pipe:
+                    await inner.pipe.sync()
+        return False, None
+
 
 def _returns_rows(statement: str) -> bool:
     """A cursor in pipeline mode does not know it before it has fetched."""
     return statement.startswith("SELECT") or "RETURNING" in statement
+
+
+def _connection(inner: Any) -> Any:
+    """The saver's connection, or one of its pool's, as a context."""
+    return inner.conn.connection() if hasattr(inner.conn, "connection") else nullcontext(inner.conn)
+
+
+def _pipeline(inner: Any, conn: Any) -> Any:
+    """A pipeline saves round trips, where the saver has none of its own."""
+    return conn.pipeline() if inner.supports_pipeline and not inner.pipe else nullcontext()
+
+
+def _within(inner: Any, conn: Any) -> Any:
+    """The same saver, for whoever holds its lock and has a transaction open on its connection."""
+    within = copy(inner)
+    within.lock = nullcontext()
+    within.conn = conn
+    return within

@@ -1,0 +1,659 @@
+"""The consume gate: of the runs that would answer the same questions, one does, across threads, processes and hosts.
+
+A claim is on the questions that are open together at a checkpoint. A run takes it when it reads, before anything
+runs; its fate settles it: what it answered for good is consumed, anything else gives it back. Who may have a claim is
+the core's decision (`claim`); a store keeps the grants (`claims`); here runs are followed and verdicts carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from functools import cache
+from hashlib import blake2b
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, NamedTuple
+from weakref import finalize
+
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, refuse, word
+from .claims import Claims, Grant, Key
+from .config import RemitConfig
+from .drivers import Ask, Keep, Pause, Steps, adrive, drive
+from .rows import Loaded
+from .run import Run
+
+log = logging.getLogger("remit")
+
+GATE = "cross_process_gate"
+ANSWER_ID = "remit_answer_id"
+_MICROSECONDS = 1_000_000
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.25
+_BEATS_PER_LEASE = 3
+
+
+def _clock() -> float:
+    """Seconds that pass also while the process, or the machine, is stopped."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+class Owner(NamedTuple):
+    """Whose run holds a claim. A process is told by its host's boot, its space of process ids, its id and its start:
+    ids are reused, and mean nothing in another space."""
+
+    host: str
+    boot: str
+    pids: str
+    pid: int
+    start: str
+    run: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+    @property
+    def is_dead(self) -> bool:
+        """Is it known that the run is over? Of a process elsewhere nothing is known."""
+        if (self.boot, self.pids) != (_here().boot, _here().pids) or not self.boot:
+            return False
+        if (self.pid, self.start) == (os.getpid(), _here().start):
+            return self.run not in _live
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        start = _start_of(self.pid)
+        return start is not None and start != self.start
+
+
+_live: set[str] = set()
+"""The runs of this process that hold a claim."""
+
+
+@cache
+def _here() -> Owner:
+    """This process, without a run."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        pids = os.readlink("/proc/self/ns/pid")
+    except OSError:  # not a Linux: a dead process's claim waits for its lease
+        boot = pids = ""
+    return Owner(platform.node(), boot, pids, os.getpid(), _start_of(os.getpid()) or "", "")
+
+
+def _start_of(pid: int) -> str | None:
+    """When a process started, in its kernel's ticks; "dead" for one that only waits for its parent; None if that is
+    not to be read."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return "dead" if fields[0] in "ZX" else fields[19]
+
+
+class Claim:
+    """A claim that a run of this process holds.
+
+    Attributes:
+        questions: the identities of the questions that it is on, by task.
+        sure_until: by this process's clock: until then nobody else can have it.
+        left: how many of the checkpoint's tasks are not done yet, None if that is not known.
+        answered, failed, parked: what has become of the questions so far.
+        is_settled: it is consumed, given back or lost.
+        inner, loop: what the claim is kept alive through; `loop` is None in a blocking run.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "answered",
+        "beat",
+        "claims",
+        "failed",
+        "fence",
+        "has_ended",
+        "inner",
+        "interrupts",
+        "is_settled",
+        "key",
+        "lease",
+        "left",
+        "loop",
+        "owner",
+        "parked",
+        "pid",
+        "questions",
+        "run_id",
+        "sure_until",
+    )
+
+    def __init__(self, key: Key, questions: dict[str, str], claims: Claims, lease: float) -> None:
+        self.key = key
+        self.questions = questions
+        self.claims = claims
+        self.lease = int(lease * _MICROSECONDS)
+        self.pid = os.getpid()
+        self.run_id = os.urandom(8).hex()
+        self.owner = json.dumps(_here()._replace(run=self.run_id)._asdict(), separators=(",", ":"))
+        self.fence = 0
+        self.sure_until = 0.0
+        self.interrupts: tuple[str, ...] = ()
+        self.left: int | None = None
+        self.answered = self.failed = self.parked = False
+        self.is_settled = self.has_ended = False
+        self.inner: Any = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.beat: asyncio.TimerHandle | None = None
+
+    @property
+    def fate(self) -> Fate:
+        """How its run ended, if it has ended by now."""
+        if self.answered:
+            return Fate.ANSWERED
+        return Fate.FAILED if self.failed else Fate.PARKED if self.parked else Fate.GONE
+
+    def settles(self, fate: Fate) -> tuple[str, str]:
+        """The state and the outcome of the grant after this fate."""
+        return _settled(self.owner, self.fence, word(self.owner, self.fence, fate))
+
+    def note(self, task: str, asks: str | None, failed: bool, parked: bool) -> Fate | None:
+        """A task of the checkpoint is done, and asks this now, if anything: the run's fate, if this was its last task
+        and no checkpoint will follow."""
+        if task in self.questions and not failed:
+            self.answered = self.answered or asks != self.questions[task]
+        self.failed = self.failed or failed
+        self.parked = self.parked or parked
+        if self.left is None:
+            return None
+        self.left -= 1
+        return self.fate if self.left <= 0 and (self.failed or self.parked) else None
+
+    def end(self) -> None:
+        """Its run has ended: settles it."""
+        if self._is_over() and self.loop is None:
+            _settle_now(self)
+
+    def vanish(self) -> None:
+        """Its run is gone, and nobody said so: settles it elsewhere."""
+        if self._is_over() and self.loop is None:
+            _heart.bury(self)
+
+    def _is_over(self) -> bool:
+        """Marks its end, if there is something left to settle. That of a run on a loop is settled there."""
+        if self.is_settled or self.has_ended or self.pid != os.getpid():
+            return False
+        self.has_ended = True
+        _live.discard(self.run_id)
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(_settle_soon, self)
+        return True
+
+
+def _settled(owner: str, fence: int, input: ClaimInput) -> tuple[str, str]:
+    (state, *_), _ = decide(("held", owner, fence, 0), input, 0)
+    return state, "consumed" if input.what == "consume" else input.what
+
+
+class Gate:
+    """The gate of one wrapped saver. `claims` are where they outlive this process, `local` are in its memory."""
+
+    def __init__(self, config: RemitConfig, claims: Claims | None, local: Claims, saver: str) -> None:
+        self._config = config
+        self._claims = claims
+        self._local = local
+        self._saver = saver
+        if config.cross_process_gate and claims is None:
+            raise refuse("gate-no-store", given=saver)
+
+    def claims_of(self, conf: Mapping[str, Any]) -> Claims | None:
+        """Where the claims of a call are kept, None if it is not gated.
+
+        Raises:
+            RemitError: an option in `configurable` is wrong, or there is no such store.
+        """
+        wanted, answer_id = conf.get(GATE), conf.get(ANSWER_ID)
+        if wanted is None:
+            wanted = self._config.cross_process_gate
+        elif not isinstance(wanted, bool):
+            raise refuse("bad-gate", given=repr(wanted)[:80], thread=str(conf["thread_id"]))
+        if answer_id is not None and not (isinstance(answer_id, str) and answer_id and answer_id.isprintable()):
+            raise refuse("bad-answer-id", given=repr(answer_id)[:80], thread=str(conf["thread_id"]))
+        if wanted and self._claims is None:
+            raise refuse("gate-no-store", given=self._saver, thread=str(conf["thread_id"]))
+        return self._claims if wanted else self._local if answer_id is not None else None
+
+    # -- taking a claim --------------------------------------------------------------------------------------
+
+    def enter(
+        self, run: Run, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded, triggered: int
+    ) -> Steps[bool]:
+        """A run reads what is open, and takes its claim if it may change that. False: others may have changed it
+        meanwhile, so it is to be read again.
+
+        Raises:
+            RemitConsumeConflict: another run has the claim, or has answered.
+            RemitStrayResume: the answer was delivered before.
+        """
+        claims = self.claims_of(conf)
+        held = run.claim
+        if claims is None:
+            return True
+        key, questions = _key(run.thread, run.namespace, tup, loaded, run.fork)
+        if held is not None:
+            if held.key == key:
+                return True
+            # the questions that it is on are no longer open: whoever answered them did not live to say so
+            run.claim = None
+            yield from self._settle(held, Fate.PUT)
+            run.beaten = True
+        if run.beaten and run.answer is not None and not run.answer[0] and loaded.open:
+            raise self._conflict("conflict-consumed", run, tup, loaded, None)
+        if not loaded.open or not _wants(run, loaded):
+            return True
+        answer_id = conf.get(ANSWER_ID) if run.answer is not None else None
+        digest = None
+        if answer_id is not None and run.answer is not None:
+            digest = _digest(run.thread, answer_id, run.answer[1])
+            yield from self._is_new(claims, run, tup, answer_id, digest)
+        claim = Claim(key, questions, claims, self._config.claim_lease)
+        claim.interrupts = tuple(sorted(loaded.interrupts))
+        claim.left = triggered or None
+        taken = yield from self._take(claim, run, tup, loaded, answer_id, digest)
+        if not isinstance(taken, Claim):
+            if run.beaten and run.intent == Intent.NEW_INPUT:
+                return True
+            if run.beaten or (run.answer is not None and self._config.on_conflict == "raise"):
+                raise self._conflict("conflict-consumed", run, tup, loaded, taken)
+            run.beaten = True
+            return False
+        run.claim = claim
+        if claims is not self._local:
+            finalize(run, claim.vanish).atexit = False
+            yield Keep(self, claim)
+        return claim.fence == 1
+
+    def _take(
+        self, claim: Claim, run: Run, tup: CheckpointTuple, loaded: Loaded, answer_id: str | None, digest: str | None
+    ) -> Steps[Claim | Grant | None]:
+        """Acquires a claim, as the core decides. Where it was consumed: by whom."""
+        row: tuple[str, str | None, int, int] | None = None
+        now, pause, patience = 0, _FIRST_PAUSE_S, _clock() + self._config.conflict_timeout
+        last: Grant | None = None
+        _live.add(claim.run_id)
+        try:
+            while True:
+                wanted = ClaimInput.acquire(claim.owner, claim.lease)
+                (_, _, fence, _), verdict = decide(row, wanted, now)
+                if verdict == ClaimVerdict.GRANTED:
+                    if last is not None and last.state == "held":
+                        yield from claim.claims.settle(claim.key, last.fence, "free", "expired", last.lease_end)
+                    before = _clock()
+                    lease_end = yield from claim.claims.grant(
+                        claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest
+                    )
+                    if lease_end is not None:
+                        claim.fence, claim.sure_until = fence, before + claim.lease / _MICROSECONDS
+                        return claim
+                elif verdict == ClaimVerdict.ALREADY_CONSUMED:
+                    return last
+                elif last is not None and (holder := _owner(last.owner)).is_dead:
+                    dead = ClaimInput.declare_dead(last.owner, last.fence)
+                    state, outcome = _settled(last.owner, last.fence, dead)
+                    yield from claim.claims.settle(claim.key, last.fence, state, outcome, last.lease_end)
+                    log.info("the claim of %s on thread %s was freed: it is dead", holder, run.thread)
+                elif self._config.on_conflict == "wait" and _clock() + pause < patience:
+                    yield Pause(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE_S)
+                else:
+                    raise self._conflict("conflict-held", run, tup, loaded, last)
+                found = yield from claim.claims.last(claim.key)
+                last, now = found if found is not None else (None, 0)
+                row = None if last is None else (last.state, last.owner, last.fence, last.lease_end)
+        finally:
+            if claim.fence == 0:
+                _live.discard(claim.run_id)
+
+    def _is_new(self, claims: Claims, run: Run, tup: CheckpointTuple, answer_id: str, digest: str) -> Steps[None]:
+        """An answer's id names one answer, which is delivered once."""
+        for grant in (yield from claims.answered(run.thread, answer_id)):
+            where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": tup.checkpoint["id"]}
+            if grant.digest != digest:
+                raise refuse("answer-id-reused", answer_id=answer_id, **where)
+            if grant.state == "consumed":
+                raise refuse("answer-delivered", answer_id=answer_id, named="none", open="unknown", **where)
+
+    def _conflict(
+        self, code: str, run: Run, tup: CheckpointTuple, loaded: Loaded | None, last: Grant | None
+    ) -> Exception:
+        open = sorted(loaded.interrupts) if loaded is not None else []
+        return _conflict(code, run.thread, run.namespace, tup.checkpoint["id"], open, last)
+
+    # -- while a run holds it --------------------------------------------------------------------------------
+
+    def check(self, claim: Claim) -> Steps[None]:
+        """A run is about to store something: does it still have its claim?
+
+        Raises:
+            RemitConsumeConflict: it does not.
+        """
+        if claim.is_settled or _clock() < claim.sure_until:
+            return
+        before = _clock()
+        if (yield from claim.claims.renew(claim.key, claim.fence, claim.lease)) is None:
+            raise (yield from self._lost(claim))
+        claim.sure_until = before + claim.lease / _MICROSECONDS
+
+    def land(self, claim: Claim, fate: Fate, name: str, args: tuple[Any, ...]) -> Steps[Any]:
+        """Stores what settles a claim, and settles it: together where the store can.
+
+        Raises:
+            RemitConsumeConflict: somebody else has the claim; nothing is stored.
+        """
+        if claim.is_settled:
+            return (yield Ask(name, args))
+        state, outcome = claim.settles(fate)
+        if claim.claims.lands_together:
+            landed, result = yield from claim.claims.land(claim.key, claim.fence, state, outcome, name, args)
+            if not landed:
+                raise (yield from self._lost(claim))
+        else:
+            if (yield from claim.claims.renew(claim.key, claim.fence, claim.lease)) is None:
+                raise (yield from self._lost(claim))
+            result = yield Ask(name, args)
+            yield from claim.claims.settle(claim.key, claim.fence, state, outcome)
+        _let_go(claim)
+        return result
+
+    def _lost(self, claim: Claim) -> Steps[Exception]:
+        _let_go(claim)
+        found = yield from claim.claims.last(claim.key)
+        key, last = claim.key, found[0] if found is not None else None
+        return _conflict("conflict-fenced", key.thread, key.namespace, key.checkpoint, list(claim.interrupts), last)
+
+    def _settle(self, claim: Claim, fate: Fate) -> Steps[None]:
+        state, outcome = claim.settles(fate)
+        yield from claim.claims.settle(claim.key, claim.fence, state, outcome)
+        _let_go(claim)
+
+    def keep(self, claim: Claim, inner: Any) -> None:
+        """Keeps a claim alive in a blocking run."""
+        claim.inner = inner
+        _heart.take(claim)
+
+    def akeep(self, claim: Claim, inner: Any) -> None:
+        """Keeps a claim alive on the running loop."""
+        claim.inner, claim.loop = inner, asyncio.get_running_loop()
+        claim.beat = claim.loop.call_later(claim.lease / _MICROSECONDS / _BEATS_PER_LEASE, _beat_soon, claim)
+
+    # -- edits -----------------------------------------------------------------------------------------------
+
+    def edit(self, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded) -> Steps[Claim | None]:
+        """Somebody edits a parked thread (`update_state`), which closes its questions: the claim on them, None if it
+        is not gated, or they are closed.
+
+        Raises:
+            RemitConsumeConflict: a run is executing there.
+        """
+        claims = self.claims_of(conf)
+        if claims is None or claims is self._local or not loaded.open:
+            return None
+        run = Run(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", Intent.NEW_INPUT, None)
+        key, questions = _key(run.thread, run.namespace, tup, loaded, None)
+        claim = Claim(key, questions, claims, self._config.claim_lease)
+        claim.interrupts = tuple(sorted(loaded.interrupts))
+        taken = yield from self._take(claim, run, tup, loaded, None, None)
+        return taken if isinstance(taken, Claim) else None
+
+    def give_back(self, claim: Claim) -> Steps[None]:
+        """What a claim was taken for did not come about."""
+        if not claim.is_settled:
+            yield from self._settle(claim, Fate.GONE)
+
+    def is_free(self, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded) -> Steps[None]:
+        """Somebody is about to edit a parked thread.
+
+        Raises:
+            RemitConsumeConflict: a run is executing there.
+        """
+        claims = self.claims_of(conf)
+        if claims is None or claims is self._local or not loaded.open:
+            return
+        thread, namespace = str(conf["thread_id"]), conf.get("checkpoint_ns") or ""
+        key, _ = _key(thread, namespace, tup, loaded, None)
+        found = yield from claims.last(key)
+        if found is not None and found[0].state == "held":
+            last, now = found
+            if now < last.lease_end and not _owner(last.owner).is_dead:
+                raise _conflict("conflict-held", thread, namespace, key.checkpoint, sorted(loaded.interrupts), last)
+
+    # -- for people ------------------------------------------------------------------------------------------
+
+    def trail(self, thread: str) -> Steps[list[Grant]]:
+        """A thread's grants, oldest first."""
+        return (yield from self._known().trail(thread))
+
+    def release(self, thread: str) -> Steps[list[Grant]]:
+        """Frees what is held on a thread: the grants that were."""
+        claims = self._known()
+        freed: list[Grant] = []
+        for grant in (yield from claims.trail(thread)):
+            if grant.state == "held":
+                state, outcome = _settled(grant.owner, grant.fence, ClaimInput.release(grant.owner, grant.fence))
+                if (yield from claims.settle(grant.key, grant.fence, state, outcome)):
+                    freed.append(grant)
+        return freed
+
+    def _known(self) -> Claims:
+        return self._claims if self._claims is not None else self._local
+
+    def forget(self, thread: str) -> Steps[None]:
+        """Deletes a thread's grants, where another store than the saver's own has them."""
+        if self._claims is not None and not hasattr(self._claims, "delete_grants"):
+            yield from self._claims.forget(thread)
+
+
+def _wants(run: Run, loaded: Loaded) -> bool:
+    """May the run change what is open? A retry with nothing to serve asks the same again, and a fork that nobody can
+    name is nobody else's."""
+    if run.intent == Intent.RETRY:
+        return any(loaded.tasks[id].waiting.get(loaded.tasks[id].recorded) for id in loaded.open)
+    return run.intent not in (Intent.INSPECT,) and not run.is_nameless
+
+
+def _key(
+    thread: str, namespace: str, tup: CheckpointTuple, loaded: Loaded, branch: str | None
+) -> tuple[Key, dict[str, str]]:
+    """The key of the questions that are open, and their identities by task."""
+    questions = {id: identity(id, loaded.tasks[id].number, loaded.tasks[id].asker) for id in loaded.open}
+    text = "\n".join((branch or "", *sorted(questions.values())))
+    return Key(thread, namespace, tup.checkpoint["id"], blake2b(text.encode(), digest_size=16).hexdigest()), questions
+
+
+def identity(task: str, number: int, asker: str | None) -> str:
+    """A question's identity: its task, how many answers that had when it asked, and who asked below it. Nothing that
+    is recorded beside an open question is part of it."""
+    return f"{task}.{number}" if asker is None else f"{task}.{number}/{asker}"
+
+
+def _digest(thread: str, answer_id: str, value: Any) -> str:
+    digest = blake2b(f"{thread}\0{answer_id}\0".encode(), digest_size=16)
+    for part in JsonPlusSerializer().dumps_typed(value):
+        digest.update(part if isinstance(part, bytes) else part.encode())
+    return digest.hexdigest()
+
+
+def _owner(text: str) -> Owner:
+    return Owner(**json.loads(text))
+
+
+def _conflict(
+    code: str, thread: str, namespace: str, checkpoint: str, interrupts: Sequence[str], last: Grant | None
+) -> Exception:
+    return refuse(
+        code,
+        thread=thread,
+        namespace=namespace,
+        checkpoint=checkpoint,
+        interrupts=list(interrupts),
+        holder=_owner(last.owner) if last is not None else None,
+        since=_when(last.since) if last is not None else None,
+        lease_end=_when(last.lease_end) if last is not None else None,
+    )
+
+
+def _when(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / _MICROSECONDS, timezone.utc)
+
+
+# -- keeping claims alive --------------------------------------------------------------------------------------
+
+
+def _let_go(claim: Claim) -> None:
+    """A claim is settled, or lost: nobody need keep it."""
+    claim.is_settled = True
+    _live.discard(claim.run_id)
+    if claim.beat is not None:
+        claim.beat.cancel()
+    elif claim.inner is not None:
+        _heart.drop(claim)
+
+
+def _settle_now(claim: Claim) -> None:
+    state, outcome = claim.settles(claim.fate)
+    try:
+        drive(claim.inner, claim.claims.settle(claim.key, claim.fence, state, outcome))
+    except Exception:
+        log.exception("the claim on thread %s could not be settled; it ends with its lease", claim.key.thread)
+    _let_go(claim)
+
+
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def _start(claim: Claim, steps: Any) -> None:
+    task = asyncio.get_running_loop().create_task(steps)
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+def _settle_soon(claim: Claim) -> None:
+    if not claim.is_settled:
+        _start(claim, _asettle(claim))
+
+
+async def _asettle(claim: Claim) -> None:
+    state, outcome = claim.settles(claim.fate)
+    try:
+        await adrive(claim.inner, claim.claims.settle(claim.key, claim.fence, state, outcome))
+    except Exception:
+        log.exception("the claim on thread %s could not be settled; it ends with its lease", claim.key.thread)
+    _let_go(claim)
+
+
+def _beat_soon(claim: Claim) -> None:
+    if not claim.is_settled and not claim.has_ended:
+        _start(claim, _abeat(claim))
+
+
+async def _abeat(claim: Claim) -> None:
+    before = _clock()
+    try:
+        renewed = await adrive(claim.inner, claim.claims.renew(claim.key, claim.fence, claim.lease))
+    except Exception:
+        log.warning("the claim on thread %s could not be renewed", claim.key.thread, exc_info=True)
+    else:
+        if renewed is None:
+            return
+        claim.sure_until = before + claim.lease / _MICROSECONDS
+    if claim.loop is not None and not claim.is_settled:
+        claim.beat = claim.loop.call_later(claim.lease / _MICROSECONDS / _BEATS_PER_LEASE, _beat_soon, claim)
+
+
+class _Heart:
+    """A thread that renews the claims of blocking runs, and settles those of runs that vanished. There is one while
+    something is held, and none else."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._held: dict[Claim, float] = {}
+        self._thread: Thread | None = None
+        self._changed: SimpleQueue[Claim | None] = SimpleQueue()
+
+    def take(self, claim: Claim) -> None:
+        with self._lock:
+            self._held[claim] = _next_beat(claim)
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="remit-heartbeat", daemon=True)
+                self._thread.start()
+            else:
+                self._changed.put(None)
+
+    def drop(self, claim: Claim) -> None:
+        with self._lock:
+            if self._held.pop(claim, None) is not None and not self._held:
+                self._changed.put(None)
+
+    def bury(self, claim: Claim) -> None:
+        """A claim's run vanished. Takes no lock: a finalizer may call it anywhere."""
+        self._changed.put(claim)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._held:
+                    self._thread = None
+                    return
+                claim, due = min(self._held.items(), key=lambda item: item[1])
+            try:
+                vanished = self._changed.get(timeout=max(0.0, due - time.monotonic()))
+            except Empty:
+                with self._lock:
+                    if claim not in self._held:
+                        continue
+                    self._held[claim] = _next_beat(claim)
+                self._renew(claim)
+            else:
+                if vanished is not None and not vanished.is_settled:
+                    _settle_now(vanished)
+
+    def _renew(self, claim: Claim) -> None:
+        before = _clock()
+        try:
+            renewed = drive(claim.inner, claim.claims.renew(claim.key, claim.fence, claim.lease))
+        except Exception:
+            log.warning("the claim on thread %s could not be renewed", claim.key.thread, exc_info=True)
+            return
+        if renewed is None:
+            self.drop(claim)
+        else:
+            claim.sure_until = before + claim.lease / _MICROSECONDS
+
+
+def _next_beat(claim: Claim) -> float:
+    return time.monotonic() + claim.lease / _MICROSECONDS / _BEATS_PER_LEASE
+
+
+_heart = _Heart()
+
+
+def _after_fork() -> None:
+    """A forked process holds nothing: the claims are its parent's."""
+    global _heart
+    _heart = _Heart()
+    _live.clear()
+    _here.cache_clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
