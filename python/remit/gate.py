@@ -104,24 +104,31 @@ def _start_of(pid: int) -> str | None:
     return "dead" if fields[0] in "ZX" else fields[19]
 
 
+class Done(NamedTuple):
+    """How a task of a checkpoint came out: the identity of what it asks, if it parked."""
+
+    asks: str | None
+    failed: bool
+    parked: bool
+
+
 class Claim:
     """A claim that a run of this process holds.
 
     Attributes:
         questions: the identities of the questions that it is on, by task.
         sure_until: by this process's clock: until then nobody else can have it.
-        left: how many of the checkpoint's tasks are not done yet, None if that is not known.
-        answered, failed, parked: what has become of the questions so far.
+        tasks: how many tasks the checkpoint has, None if that is not known.
+        done: those that are done, and have it stored.
         is_settled: it is consumed, given back or lost.
         inner, loop: what the claim is kept alive through; `loop` is None in a blocking run.
     """
 
     __slots__ = (
         "__weakref__",
-        "answered",
         "beat",
         "claims",
-        "failed",
+        "done",
         "fence",
         "has_ended",
         "inner",
@@ -129,14 +136,13 @@ class Claim:
         "is_settled",
         "key",
         "lease",
-        "left",
         "loop",
         "owner",
-        "parked",
         "pid",
         "questions",
         "run_id",
         "sure_until",
+        "tasks",
     )
 
     def __init__(self, key: Key, questions: dict[str, str], claims: Claims, lease: float) -> None:
@@ -150,8 +156,8 @@ class Claim:
         self.fence = 0
         self.sure_until = 0.0
         self.interrupts: tuple[str, ...] = ()
-        self.left: int | None = None
-        self.answered = self.failed = self.parked = False
+        self.tasks: int | None = None
+        self.done: dict[str, Done] = {}
         self.is_settled = self.has_ended = False
         self.inner: Any = None
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -160,25 +166,26 @@ class Claim:
     @property
     def fate(self) -> Fate:
         """How its run ended, if it has ended by now."""
-        if self.answered:
-            return Fate.ANSWERED
-        return Fate.FAILED if self.failed else Fate.PARKED if self.parked else Fate.GONE
+        return self._fate(self.done)
+
+    def _fate(self, done: Mapping[str, Done]) -> Fate:
+        for task, question in self.questions.items():
+            if task in done and not done[task].failed and done[task].asks != question:
+                return Fate.ANSWERED
+        if any(d.failed for d in done.values()):
+            return Fate.FAILED
+        return Fate.PARKED if any(d.parked for d in done.values()) else Fate.GONE
 
     def settles(self, fate: Fate) -> tuple[str, str]:
         """The state and the outcome of the grant after this fate."""
         return _settled(self.owner, self.fence, word(self.owner, self.fence, fate))
 
-    def note(self, task: str, asks: str | None, failed: bool, parked: bool) -> Fate | None:
-        """A task of the checkpoint is done, and asks this now, if anything: the run's fate, if this was its last task
-        and no checkpoint will follow."""
-        if task in self.questions and not failed:
-            self.answered = self.answered or asks != self.questions[task]
-        self.failed = self.failed or failed
-        self.parked = self.parked or parked
-        if self.left is None:
+    def last_word(self, task: str, done: Done) -> Fate | None:
+        """The run's fate, if this task is its last one and no checkpoint will follow."""
+        all = {**self.done, task: done}
+        if self.tasks is None or len(all) < self.tasks or not any(d.failed or d.parked for d in all.values()):
             return None
-        self.left -= 1
-        return self.fate if self.left <= 0 and (self.failed or self.parked) else None
+        return self._fate(all)
 
     def end(self) -> None:
         """Its run has ended: settles it."""
@@ -269,7 +276,7 @@ class Gate:
             yield from self._is_new(claims, run, tup, answer_id, digest)
         claim = Claim(key, questions, claims, self._config.claim_lease)
         claim.interrupts = tuple(sorted(loaded.interrupts))
-        claim.left = triggered or None
+        claim.tasks = triggered or None
         taken = yield from self._take(claim, run, tup, loaded, answer_id, digest)
         if not isinstance(taken, Claim):
             if run.beaten and run.intent == Intent.NEW_INPUT:

@@ -39,7 +39,7 @@ from ._core import (
 from .claims import Claims, Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
-from .gate import ANSWER_ID, GATE, Gate, identity
+from .gate import ANSWER_ID, GATE, Done, Gate, identity
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
 from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, Task, interrupt_ids, store_batch, waiting_write
 from .run import Run, Token
@@ -515,14 +515,15 @@ class Protocol:
             below = run.below if run is not None else {}
             own_ids = partial(_own_ids, run, task_id, path)
             stored = store_batch(task_id, writes, branch, known, below, own_ids)
-            fate = None
+            done = fate = None
             if run is not None and stored.batch == Batch.PARKED and stored.asker is None:
                 asker = identity(f"{run.namespace}:{target}:{task_id}", stored.number, None)
                 _tell_callers(run, writes, asker)
             if claim is not None and run is not None and run.parent is None and here and task_id != NULL_TASK:
                 parked = stored.batch == Batch.PARKED
                 asks = identity(task_id, stored.number, stored.asker) if parked else None
-                fate = claim.note(task_id, asks, stored.batch == Batch.FAILED, parked)
+                done = Done(asks, stored.batch == Batch.FAILED, parked)
+                fate = claim.last_word(task_id, done)
             for row, rows in [*stored.before, *(self._astray(run, task_id, known, writes) if here else ())]:
                 yield Ask("put_writes", (config, rows, row))
             args = (config, stored.writes, stored.row, *((path,) if takes_path else ()))
@@ -530,6 +531,8 @@ class Protocol:
                 yield from self.gate.land(claim, fate, "put_writes", args)
             elif stored.writes:
                 yield Ask("put_writes", args)
+            if claim is not None and done is not None:
+                claim.done[task_id] = done
             for row, rows in answers:
                 # last: a death in between asks again, and does not lose what came with the answer
                 yield Ask("put_writes", (config, rows, row))

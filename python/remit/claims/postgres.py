@@ -157,7 +157,7 @@ def _returns_rows(statement: str) -> bool:
 
 def _connection(inner: Any) -> Any:
     """The saver's connection, or one of its pool's, as a context."""
-    return inner.conn.connection() if hasattr(inner.conn, "connection") else nullcontext(inner.conn)
+    return inner.conn.connection() if hasattr(inner.conn, "getconn") else nullcontext(inner.conn)
 
 
 def _pipeline(inner: Any, conn: Any) -> Any:
