@@ -1,8 +1,9 @@
 """The consume gate: of the runs that would answer the same questions, one does, across threads, processes and hosts.
 
-A claim is on the questions that are open together at a checkpoint. A run takes it when it reads, before anything
-runs; its fate settles it: what it answered for good is consumed, anything else gives it back. Who may have a claim is
-the core's decision (`claim`); a store keeps the grants (`claims`); here runs are followed and verdicts carried out.
+A claim is on a checkpoint, the newest of its line, and the questions that are open there together. A run takes it
+when it reads, before anything runs; its fate settles it: what the run took the thread on from is consumed, anything
+else is given back. Until it ends, the run has its line to itself. Who may have a claim is the core's decision
+(`claim`); a store keeps the grants (`claims`); here runs are followed and verdicts carried out.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, refuse, word
 from .claims import Claims, Grant, Key
 from .config import RemitConfig
 from .drivers import Ask, Keep, Pause, Steps, adrive, drive
-from .rows import Loaded
+from .rows import Loaded, triggers
 from .run import Run
 
 log = logging.getLogger("remit")
 
 GATE = "cross_process_gate"
 ANSWER_ID = "remit_answer_id"
+BRANCH = "remit_branch"
 _MICROSECONDS = 1_000_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.25
 _BEATS_PER_LEASE = 3
@@ -118,14 +120,17 @@ class Claim:
     Attributes:
         questions: the identities of the questions that it is on, by task.
         sure_until: by this process's clock: until then nobody else can have it.
-        tasks: how many tasks the checkpoint has, None if that is not known.
+        at: the checkpoint where its run stands.
+        tasks: how many tasks that has, None if it is not known.
         done: those that are done, and have it stored.
-        is_settled: it is consumed, given back or lost.
+        is_consumed: the thread was taken on from what it is on; its run still executes.
+        is_settled: its run's end is recorded, or it is lost.
         inner, loop: what the claim is kept alive through; `loop` is None in a blocking run.
     """
 
     __slots__ = (
         "__weakref__",
+        "at",
         "beat",
         "claims",
         "done",
@@ -133,6 +138,7 @@ class Claim:
         "has_ended",
         "inner",
         "interrupts",
+        "is_consumed",
         "is_settled",
         "key",
         "lease",
@@ -156,12 +162,18 @@ class Claim:
         self.fence = 0
         self.sure_until = 0.0
         self.interrupts: tuple[str, ...] = ()
+        self.at = key.checkpoint
         self.tasks: int | None = None
         self.done: dict[str, Done] = {}
-        self.is_settled = self.has_ended = False
+        self.is_consumed = self.is_settled = self.has_ended = False
         self.inner: Any = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.beat: asyncio.TimerHandle | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Can nobody else have it now? Costs no look."""
+        return _clock() < self.sure_until
 
     @property
     def fate(self) -> Fate:
@@ -181,7 +193,7 @@ class Claim:
         return _settled(self.owner, self.fence, word(self.owner, self.fence, fate))
 
     def last_word(self, task: str, done: Done) -> Fate | None:
-        """The run's fate, if this task is its last one and no checkpoint will follow."""
+        """What became of the claim, if this task is its run's last one and no checkpoint will follow."""
         all = {**self.done, task: done}
         if self.tasks is None or len(all) < self.tasks or not any(d.failed or d.parked for d in all.values()):
             return None
@@ -224,88 +236,103 @@ class Gate:
         if config.cross_process_gate and claims is None:
             raise refuse("gate-no-store", given=saver)
 
-    def claims_of(self, conf: Mapping[str, Any]) -> Claims | None:
-        """Where the claims of a call are kept, None if it is not gated.
+    def is_on(self, conf: Mapping[str, Any]) -> bool:
+        """Is a call gated?
 
         Raises:
-            RemitError: an option in `configurable` is wrong, or there is no such store.
+            RemitError: `cross_process_gate` is wrong, or there is no place for claims.
         """
-        wanted, answer_id = conf.get(GATE), conf.get(ANSWER_ID)
+        wanted = conf.get(GATE)
         if wanted is None:
-            wanted = self._config.cross_process_gate
-        elif not isinstance(wanted, bool):
+            return self._config.cross_process_gate
+        if not isinstance(wanted, bool):
             raise refuse("bad-gate", given=repr(wanted)[:80], thread=str(conf["thread_id"]))
-        if answer_id is not None and not (isinstance(answer_id, str) and answer_id and answer_id.isprintable()):
-            raise refuse("bad-answer-id", given=repr(answer_id)[:80], thread=str(conf["thread_id"]))
         if wanted and self._claims is None:
             raise refuse("gate-no-store", given=self._saver, thread=str(conf["thread_id"]))
-        return self._claims if wanted else self._local if answer_id is not None else None
+        return wanted
+
+    def claims_of(self, conf: Mapping[str, Any]) -> Claims | None:
+        """Where the claims of a call are kept, None if it needs none. An answer's id alone is known in this process.
+
+        Raises:
+            RemitError: an option in `configurable` is wrong.
+        """
+        answer_id = conf.get(ANSWER_ID)
+        if answer_id is not None and not (isinstance(answer_id, str) and answer_id and answer_id.isprintable()):
+            raise refuse("bad-answer-id", given=repr(answer_id)[:80], thread=str(conf["thread_id"]))
+        return self._claims if self.is_on(conf) else self._local if answer_id is not None else None
 
     # -- taking a claim --------------------------------------------------------------------------------------
 
-    def enter(
-        self, run: Run, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded, triggered: int
-    ) -> Steps[bool]:
-        """A run reads what is open, and takes its claim if it may change that. False: others may have changed it
-        meanwhile, so it is to be read again.
+    def enter(self, run: Run, conf: Mapping[str, Any], tup: CheckpointTuple | None, loaded: Loaded) -> Steps[bool]:
+        """A run is about to execute from what it read, and takes the claim on it. False: others may have taken the
+        thread on meanwhile, so it is to be read again.
 
         Raises:
-            RemitConsumeConflict: another run has the claim, or has answered.
+            RemitConsumeConflict: another run executes there, or has answered.
             RemitStrayResume: the answer was delivered before.
         """
         claims = self.claims_of(conf)
-        held = run.claim
-        if claims is None:
+        if claims is None or run.is_nameless:
             return True
-        key, questions = _key(run.thread, run.namespace, tup, loaded, run.fork)
+        key, questions = _key(run, tup, loaded)
+        held = run.claim
         if held is not None:
             if held.key == key:
                 return True
-            # the questions that it is on are no longer open: whoever answered them did not live to say so
+            # it is on what is the thread's past: whoever took that on did not live to say so
             run.claim = None
             yield from self._settle(held, Fate.PUT)
             run.beaten = True
         if run.beaten and run.answer is not None and not run.answer[0] and loaded.open:
-            raise self._conflict("conflict-consumed", run, tup, loaded, None)
-        if not loaded.open or not _wants(run, loaded):
-            return True
+            raise _conflict("conflict-consumed", key, loaded, None)
         answer_id = conf.get(ANSWER_ID) if run.answer is not None else None
         digest = None
         if answer_id is not None and run.answer is not None:
             digest = _digest(run.thread, answer_id, run.answer[1])
-            yield from self._is_new(claims, run, tup, answer_id, digest)
+            yield from self._is_new(claims, key, answer_id, digest)
         claim = Claim(key, questions, claims, self._config.claim_lease)
         claim.interrupts = tuple(sorted(loaded.interrupts))
-        claim.tasks = triggered or None
-        taken = yield from self._take(claim, run, tup, loaded, answer_id, digest)
+        if tup is not None:
+            claim.tasks = triggers(tup.checkpoint["channel_values"]) or None
+        taken = yield from self._take(claim, loaded, answer_id, digest)
         if not isinstance(taken, Claim):
-            if run.beaten and run.intent == Intent.NEW_INPUT:
-                return True
+            if run.beaten and run.answer is None and not _serves(loaded):
+                return True  # it is the thread's present all the same: what followed it was deleted
             if run.beaten or (run.answer is not None and self._config.on_conflict == "raise"):
-                raise self._conflict("conflict-consumed", run, tup, loaded, taken)
+                raise _conflict("conflict-consumed", key, loaded, taken)
             run.beaten = True
             return False
         run.claim = claim
-        if claims is not self._local:
-            finalize(run, claim.vanish).atexit = False
-            yield Keep(self, claim)
+        finalize(run, claim.vanish).atexit = False
+        yield Keep(self, claim)
         return claim.fence == 1
 
     def _take(
-        self, claim: Claim, run: Run, tup: CheckpointTuple, loaded: Loaded, answer_id: str | None, digest: str | None
+        self, claim: Claim, loaded: Loaded, answer_id: str | None, digest: str | None
     ) -> Steps[Claim | Grant | None]:
         """Acquires a claim, as the core decides. Where it was consumed: by whom."""
-        row: tuple[str, str | None, int, int] | None = None
         now, pause, patience = 0, _FIRST_PAUSE_S, _clock() + self._config.conflict_timeout
         last: Grant | None = None
+        running: Grant | None = None
         _live.add(claim.run_id)
         try:
             while True:
                 wanted = ClaimInput.acquire(claim.owner, claim.lease)
+                if running is not None and running.key == claim.key:
+                    last = running
+                elif running is not None and not (yield from self._is_over(claim, running, now)):
+                    if self._config.on_conflict == "raise" or _clock() + pause >= patience:
+                        raise _conflict("conflict-held", claim.key, loaded, running)
+                    yield Pause(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE_S)
+                    last, running, now = yield from claim.claims.look(claim.key)
+                    continue
+                row = None if last is None else (last.state, last.owner, last.fence, last.lease_end)
                 (_, _, fence, _), verdict = decide(row, wanted, now)
                 if verdict == ClaimVerdict.GRANTED:
-                    if last is not None and last.state == "held":
-                        yield from claim.claims.settle(claim.key, last.fence, "free", "expired", last.lease_end)
+                    if last is not None and last.running:
+                        yield from claim.claims.settle(last.key, last.fence, "free", "expired", False, last.lease_end)
                     before = _clock()
                     lease_end = yield from claim.claims.grant(
                         claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest
@@ -315,37 +342,36 @@ class Gate:
                         return claim
                 elif verdict == ClaimVerdict.ALREADY_CONSUMED:
                     return last
-                elif last is not None and (holder := _owner(last.owner)).is_dead:
-                    dead = ClaimInput.declare_dead(last.owner, last.fence)
-                    state, outcome = _settled(last.owner, last.fence, dead)
-                    yield from claim.claims.settle(claim.key, last.fence, state, outcome, last.lease_end)
-                    log.info("the claim of %s on thread %s was freed: it is dead", holder, run.thread)
-                elif self._config.on_conflict == "wait" and _clock() + pause < patience:
+                elif last is not None and not (yield from self._is_over(claim, last, now)):
+                    if self._config.on_conflict == "raise" or _clock() + pause >= patience:
+                        raise _conflict("conflict-held", claim.key, loaded, last)
                     yield Pause(pause)
                     pause = min(pause * 2, _LONGEST_PAUSE_S)
-                else:
-                    raise self._conflict("conflict-held", run, tup, loaded, last)
-                found = yield from claim.claims.last(claim.key)
-                last, now = found if found is not None else (None, 0)
-                row = None if last is None else (last.state, last.owner, last.fence, last.lease_end)
+                last, running, now = yield from claim.claims.look(claim.key)
         finally:
             if claim.fence == 0:
                 _live.discard(claim.run_id)
 
-    def _is_new(self, claims: Claims, run: Run, tup: CheckpointTuple, answer_id: str, digest: str) -> Steps[None]:
+    def _is_over(self, claim: Claim, grant: Grant, now: int) -> Steps[bool]:
+        """Is a grant that runs known to be over? Then that is recorded."""
+        if now >= grant.lease_end:
+            state, outcome = "free", "expired"
+        elif (holder := owner_of(grant)).is_dead:
+            state, outcome = _settled(grant.owner, grant.fence, ClaimInput.declare_dead(grant.owner, grant.fence))
+            log.info("%s is dead; thread %s is free again", holder, grant.key.thread)
+        else:
+            return False
+        yield from claim.claims.settle(grant.key, grant.fence, state, outcome, False, grant.lease_end)
+        return True
+
+    def _is_new(self, claims: Claims, key: Key, answer_id: str, digest: str) -> Steps[None]:
         """An answer's id names one answer, which is delivered once."""
-        for grant in (yield from claims.answered(run.thread, answer_id)):
-            where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": tup.checkpoint["id"]}
+        where = {"thread": key.thread, "namespace": key.namespace, "checkpoint": key.checkpoint}
+        for grant in (yield from claims.answered(key.thread, answer_id)):
             if grant.digest != digest:
                 raise refuse("answer-id-reused", answer_id=answer_id, **where)
             if grant.state == "consumed":
                 raise refuse("answer-delivered", answer_id=answer_id, named="none", open="unknown", **where)
-
-    def _conflict(
-        self, code: str, run: Run, tup: CheckpointTuple, loaded: Loaded | None, last: Grant | None
-    ) -> Exception:
-        open = sorted(loaded.interrupts) if loaded is not None else []
-        return _conflict(code, run.thread, run.namespace, tup.checkpoint["id"], open, last)
 
     # -- while a run holds it --------------------------------------------------------------------------------
 
@@ -355,43 +381,48 @@ class Gate:
         Raises:
             RemitConsumeConflict: it does not.
         """
-        if claim.is_settled or _clock() < claim.sure_until:
+        if claim.is_settled or claim.is_sure:
             return
         before = _clock()
         if (yield from claim.claims.renew(claim.key, claim.fence, claim.lease)) is None:
             raise (yield from self._lost(claim))
         claim.sure_until = before + claim.lease / _MICROSECONDS
 
-    def land(self, claim: Claim, fate: Fate, name: str, args: tuple[Any, ...]) -> Steps[Any]:
-        """Stores what settles a claim, and settles it: together where the store can.
+    def land(self, claim: Claim, fate: Fate, ends: bool, name: str, args: tuple[Any, ...]) -> Steps[Any]:
+        """Stores what settles a claim, and settles it: together where the store can. `ends`: its run stores nothing
+        after this.
 
         Raises:
             RemitConsumeConflict: somebody else has the claim; nothing is stored.
         """
         if claim.is_settled:
             return (yield Ask(name, args))
+        if claim.is_consumed and not ends:
+            yield from self.check(claim)
+            return (yield Ask(name, args))
         state, outcome = claim.settles(fate)
+        where = (claim.key, claim.fence, state, outcome, not ends)
         if claim.claims.lands_together:
-            landed, result = yield from claim.claims.land(claim.key, claim.fence, state, outcome, name, args)
+            landed, result = yield from claim.claims.land(*where, name, args)
             if not landed:
                 raise (yield from self._lost(claim))
         else:
             if (yield from claim.claims.renew(claim.key, claim.fence, claim.lease)) is None:
                 raise (yield from self._lost(claim))
             result = yield Ask(name, args)
-            yield from claim.claims.settle(claim.key, claim.fence, state, outcome)
-        _let_go(claim)
+            yield from claim.claims.settle(*where)
+        claim.is_consumed = state == "consumed"
+        if ends:
+            _let_go(claim)
         return result
 
     def _lost(self, claim: Claim) -> Steps[Exception]:
         _let_go(claim)
-        found = yield from claim.claims.last(claim.key)
-        key, last = claim.key, found[0] if found is not None else None
-        return _conflict("conflict-fenced", key.thread, key.namespace, key.checkpoint, list(claim.interrupts), last)
+        last, running, _ = yield from claim.claims.look(claim.key)
+        return _conflict("conflict-fenced", claim.key, None, running or last, claim.interrupts)
 
     def _settle(self, claim: Claim, fate: Fate) -> Steps[None]:
-        state, outcome = claim.settles(fate)
-        yield from claim.claims.settle(claim.key, claim.fence, state, outcome)
+        yield from claim.claims.settle(claim.key, claim.fence, *claim.settles(fate), False)
         _let_go(claim)
 
     def keep(self, claim: Claim, inner: Any) -> None:
@@ -407,20 +438,19 @@ class Gate:
     # -- edits -----------------------------------------------------------------------------------------------
 
     def edit(self, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded) -> Steps[Claim | None]:
-        """Somebody edits a parked thread (`update_state`), which closes its questions: the claim on them, None if it
-        is not gated, or they are closed.
+        """Somebody edits a thread (`update_state`), which takes it on: the claim, None if it is not gated, or an edit
+        of the past.
 
         Raises:
             RemitConsumeConflict: a run is executing there.
         """
-        claims = self.claims_of(conf)
-        if claims is None or claims is self._local or not loaded.open:
+        claims = self._claims
+        if claims is None or not self.is_on(conf):
             return None
-        run = Run(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", Intent.NEW_INPUT, None)
-        key, questions = _key(run.thread, run.namespace, tup, loaded, None)
+        key, questions = _key(_editor(conf, tup), tup, loaded)
         claim = Claim(key, questions, claims, self._config.claim_lease)
         claim.interrupts = tuple(sorted(loaded.interrupts))
-        taken = yield from self._take(claim, run, tup, loaded, None, None)
+        taken = yield from self._take(claim, loaded, None, None)
         return taken if isinstance(taken, Claim) else None
 
     def give_back(self, claim: Claim) -> Steps[None]:
@@ -429,21 +459,18 @@ class Gate:
             yield from self._settle(claim, Fate.GONE)
 
     def is_free(self, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded) -> Steps[None]:
-        """Somebody is about to edit a parked thread.
+        """Somebody is about to edit a thread.
 
         Raises:
             RemitConsumeConflict: a run is executing there.
         """
-        claims = self.claims_of(conf)
-        if claims is None or claims is self._local or not loaded.open:
+        claims = self._claims
+        if claims is None or not self.is_on(conf):
             return
-        thread, namespace = str(conf["thread_id"]), conf.get("checkpoint_ns") or ""
-        key, _ = _key(thread, namespace, tup, loaded, None)
-        found = yield from claims.last(key)
-        if found is not None and found[0].state == "held":
-            last, now = found
-            if now < last.lease_end and not _owner(last.owner).is_dead:
-                raise _conflict("conflict-held", thread, namespace, key.checkpoint, sorted(loaded.interrupts), last)
+        key, _ = _key(_editor(conf, tup), tup, loaded)
+        _, running, now = yield from claims.look(key)
+        if running is not None and now < running.lease_end and not owner_of(running).is_dead:
+            raise _conflict("conflict-held", key, loaded, running)
 
     # -- for people ------------------------------------------------------------------------------------------
 
@@ -456,9 +483,9 @@ class Gate:
         claims = self._known()
         freed: list[Grant] = []
         for grant in (yield from claims.trail(thread)):
-            if grant.state == "held":
+            if grant.running:
                 state, outcome = _settled(grant.owner, grant.fence, ClaimInput.release(grant.owner, grant.fence))
-                if (yield from claims.settle(grant.key, grant.fence, state, outcome)):
+                if (yield from claims.settle(grant.key, grant.fence, state, outcome, False)):
                     freed.append(grant)
         return freed
 
@@ -471,21 +498,25 @@ class Gate:
             yield from self._claims.forget(thread)
 
 
-def _wants(run: Run, loaded: Loaded) -> bool:
-    """May the run change what is open? A retry with nothing to serve asks the same again, and a fork that nobody can
-    name is nobody else's."""
-    if run.intent == Intent.RETRY:
-        return any(loaded.tasks[id].waiting.get(loaded.tasks[id].recorded) for id in loaded.open)
-    return run.intent not in (Intent.INSPECT,) and not run.is_nameless
+def _serves(loaded: Loaded) -> bool:
+    """Does an open question have an answer already, which a retry serves?"""
+    return any(loaded.tasks[id].waiting.get(loaded.tasks[id].recorded) for id in loaded.open)
 
 
-def _key(
-    thread: str, namespace: str, tup: CheckpointTuple, loaded: Loaded, branch: str | None
-) -> tuple[Key, dict[str, str]]:
-    """The key of the questions that are open, and their identities by task."""
+def _editor(conf: Mapping[str, Any], tup: CheckpointTuple) -> Run:
+    """Who edits a thread, as far as a claim's key goes."""
+    run = Run(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", Intent.NEW_INPUT, None)
+    metadata: Mapping[str, Any] = tup.metadata
+    run.lineage = metadata.get(BRANCH)
+    return run
+
+
+def _key(run: Run, tup: CheckpointTuple | None, loaded: Loaded) -> tuple[Key, dict[str, str]]:
+    """The key of what a run reads, and the identities of the questions by task."""
     questions = {id: identity(id, loaded.tasks[id].number, loaded.tasks[id].asker) for id in loaded.open}
-    text = "\n".join((branch or "", *sorted(questions.values())))
-    return Key(thread, namespace, tup.checkpoint["id"], blake2b(text.encode(), digest_size=16).hexdigest()), questions
+    digest = blake2b("\n".join(sorted(questions.values())).encode(), digest_size=16).hexdigest()
+    checkpoint = tup.checkpoint["id"] if tup is not None else ""
+    return Key(run.thread, run.namespace, run.lineage or "", checkpoint, digest), questions
 
 
 def identity(task: str, number: int, asker: str | None) -> str:
@@ -501,22 +532,23 @@ def _digest(thread: str, answer_id: str, value: Any) -> str:
     return digest.hexdigest()
 
 
-def _owner(text: str) -> Owner:
-    return Owner(**json.loads(text))
+def owner_of(grant: Grant) -> Owner:
+    """Whose run a grant was given to."""
+    return Owner(**json.loads(grant.owner))
 
 
 def _conflict(
-    code: str, thread: str, namespace: str, checkpoint: str, interrupts: Sequence[str], last: Grant | None
+    code: str, key: Key, loaded: Loaded | None, grant: Grant | None, interrupts: Sequence[str] = ()
 ) -> Exception:
     return refuse(
         code,
-        thread=thread,
-        namespace=namespace,
-        checkpoint=checkpoint,
-        interrupts=list(interrupts),
-        holder=_owner(last.owner) if last is not None else None,
-        since=_when(last.since) if last is not None else None,
-        lease_end=_when(last.lease_end) if last is not None else None,
+        thread=key.thread,
+        namespace=key.namespace,
+        checkpoint=key.checkpoint or None,
+        interrupts=sorted(loaded.interrupts if loaded is not None else interrupts),
+        holder=owner_of(grant) if grant is not None else None,
+        since=_when(grant.since) if grant is not None else None,
+        lease_end=_when(grant.lease_end) if grant is not None else None,
     )
 
 
@@ -538,9 +570,8 @@ def _let_go(claim: Claim) -> None:
 
 
 def _settle_now(claim: Claim) -> None:
-    state, outcome = claim.settles(claim.fate)
     try:
-        drive(claim.inner, claim.claims.settle(claim.key, claim.fence, state, outcome))
+        drive(claim.inner, claim.claims.settle(claim.key, claim.fence, *claim.settles(claim.fate), False))
     except Exception:
         log.exception("the claim on thread %s could not be settled; it ends with its lease", claim.key.thread)
     _let_go(claim)
@@ -561,9 +592,8 @@ def _settle_soon(claim: Claim) -> None:
 
 
 async def _asettle(claim: Claim) -> None:
-    state, outcome = claim.settles(claim.fate)
     try:
-        await adrive(claim.inner, claim.claims.settle(claim.key, claim.fence, state, outcome))
+        await adrive(claim.inner, claim.claims.settle(claim.key, claim.fence, *claim.settles(claim.fate), False))
     except Exception:
         log.exception("the claim on thread %s could not be settled; it ends with its lease", claim.key.thread)
     _let_go(claim)

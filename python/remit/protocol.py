@@ -39,9 +39,21 @@ from ._core import (
 from .claims import Claims, Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Steps
-from .gate import ANSWER_ID, GATE, Done, Gate, identity
+from .gate import ANSWER_ID, BRANCH, GATE, Done, Gate, identity
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
-from .rows import ERROR, INTERRUPT, NULL_TASK, RESUME, Loaded, Rows, Task, interrupt_ids, store_batch, waiting_write
+from .rows import (
+    ERROR,
+    INTERRUPT,
+    NULL_TASK,
+    RESUME,
+    Loaded,
+    Rows,
+    Task,
+    interrupt_ids,
+    store_batch,
+    triggers,
+    waiting_write,
+)
 from .run import Run, Token
 from .validation import Validator, Validators
 
@@ -49,7 +61,6 @@ log = logging.getLogger("remit")
 log.addHandler(logging.NullHandler())
 
 TOKEN = "__pregel_remit_run"
-BRANCH = "remit_branch"
 _EXECUTING = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
 _NOT_THE_CALLER = frozenset(("remit", "langgraph", "langchain_core", "langchain", "asyncio", "contextlib", "threading"))
@@ -97,14 +108,21 @@ class Protocol:
         if call is not None:
             call.run = run
         addressed = conf.get("checkpoint_id")
-        if tup is None:
-            if addressed and wish.intent in (Intent.ANSWER, Intent.RETRY):
-                self._judge(run, Thread.NO_SUCH_CHECKPOINT, None, addressed)
-            elif wish.answer is not None:
-                self._judge(run, Thread.ABSENT, None, None)
-            self._new_thread(run)
-            return None
         while True:
+            if tup is None:
+                if addressed and wish.intent in (Intent.ANSWER, Intent.RETRY):
+                    self._judge(run, Thread.NO_SUCH_CHECKPOINT, None, addressed)
+                elif wish.answer is not None:
+                    self._judge(run, Thread.ABSENT, None, None)
+                if (
+                    not gated
+                    or wish.intent != Intent.NEW_INPUT
+                    or (yield from self.gate.enter(run, conf, None, Rows(()).load(Intent.NEW_INPUT)))
+                ):
+                    self._new_thread(run)
+                    return None
+                tup = yield Ask("get_tuple", (config,))
+                continue
             run.lineage = _branch_of(tup)
             forks = bool(wanted)
             is_head = not addressed
@@ -124,12 +142,13 @@ class Protocol:
                 loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
             if run.answer is not None:
                 self._judge(run, _state_of(tup, loaded), loaded, tup.checkpoint["id"])
-            if not gated or not (forks or is_head):
+            if not gated or not (forks or is_head) or run.intent == Intent.INSPECT:
                 break
-            if (yield from self.gate.enter(run, conf, tup, loaded, _triggers(tup.checkpoint["channel_values"]))):
+            if run.intent != Intent.NEW_INPUT and _state_of(tup, loaded) == Thread.FINISHED:
+                break  # nothing will run
+            if (yield from self.gate.enter(run, conf, tup, loaded)):
                 break
             tup = yield Ask("get_tuple", (config,))
-            assert tup is not None, "a thread was deleted while it was read"
         shown = self._follow(run, tup, loaded)
         yield from self._replace(run, loaded, config)
         return shown
@@ -373,7 +392,8 @@ class Protocol:
         if type(token) is not Token:
             return True
         run = token.run
-        if run.claim is not None and not run.claim.is_settled:
+        claim = run.claim
+        if claim is not None and not (claim.is_settled or (claim.is_consumed and claim.is_sure)):
             return False
         if run.fork is not None or (answered and run.bound is not None and run.bound[0] != task_id):
             return False
@@ -424,7 +444,10 @@ class Protocol:
                 yield from self.gate.check(claim)
                 return (yield Ask("put", args))
             try:
-                return (yield from self.gate.land(claim, Fate.PUT, "put", args))
+                ends = run is None or _waits_for_nothing(checkpoint)
+                stored = yield from self.gate.land(claim, Fate.PUT, ends, "put", args)
+                claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
+                return stored
             finally:
                 if run is None:
                     yield from self.gate.give_back(claim)
@@ -495,7 +518,7 @@ class Protocol:
             claim = run.claim if run is not None else None
             if claim is not None:
                 yield from self.gate.check(claim)
-            elif run is None and _EXECUTING not in conf and self.gate.claims_of(conf) is not None:
+            elif run is None and _EXECUTING not in conf and self.gate.is_on(conf):
                 parent = yield from self._parent_of(config)
                 if parent is not None:
                     yield from self.gate.is_free(conf, parent, Rows(parent.pending_writes).load(Intent.INSPECT))
@@ -519,7 +542,13 @@ class Protocol:
             if run is not None and stored.batch == Batch.PARKED and stored.asker is None:
                 asker = identity(f"{run.namespace}:{target}:{task_id}", stored.number, None)
                 _tell_callers(run, writes, asker)
-            if claim is not None and run is not None and run.parent is None and here and task_id != NULL_TASK:
+            if (
+                claim is not None
+                and run is not None
+                and run.parent is None
+                and claim.at == target
+                and task_id != NULL_TASK
+            ):
                 parked = stored.batch == Batch.PARKED
                 asks = identity(task_id, stored.number, stored.asker) if parked else None
                 done = Done(asks, stored.batch == Batch.FAILED, parked)
@@ -528,7 +557,7 @@ class Protocol:
                 yield Ask("put_writes", (config, rows, row))
             args = (config, stored.writes, stored.row, *((path,) if takes_path else ()))
             if claim is not None and fate is not None:
-                yield from self.gate.land(claim, fate, "put_writes", args)
+                yield from self.gate.land(claim, fate, True, "put_writes", args)
             elif stored.writes:
                 yield Ask("put_writes", args)
             if claim is not None and done is not None:
@@ -600,7 +629,7 @@ class Protocol:
         task is its step's only one."""
         if run is not None:
             known = run.values_of == config["configurable"].get("checkpoint_id")
-            return (run.values, _triggers(run.values) == 1) if known else (None, False)
+            return (run.values, triggers(run.values) == 1) if known else (None, False)
         tup: CheckpointTuple | None = yield Ask("get_tuple", (config,))
         return (tup.checkpoint["channel_values"] if tup is not None else None), True
 
@@ -700,15 +729,15 @@ def _state_of(tup: CheckpointTuple, loaded: Loaded) -> Thread:
     """Whether a thread waits, read from its channels: those that trigger a node are empty in a finished one."""
     if loaded.open:
         return Thread.PARKED
-    values, versions = tup.checkpoint["channel_values"], tup.checkpoint["channel_versions"]
-    if "__start__" not in versions:
+    if "__start__" not in tup.checkpoint["channel_versions"]:
         return Thread.UNKNOWN
-    for channel, value in values.items():
-        if channel.startswith("branch:to:") or channel == "__start__":
-            return Thread.UNFINISHED
-        if (channel == "__pregel_tasks" and value) or _is_joined(channel, value):
-            return Thread.UNFINISHED
-    return Thread.FINISHED
+    return Thread.FINISHED if _waits_for_nothing(tup.checkpoint) else Thread.UNFINISHED
+
+
+def _waits_for_nothing(checkpoint: Mapping[str, Any]) -> bool:
+    """Does a StateGraph's checkpoint trigger no node? Of other graphs it is not known."""
+    values = checkpoint["channel_values"]
+    return "__start__" in checkpoint["channel_versions"] and "__start__" not in values and triggers(values) == 0
 
 
 def _parent_run(call: Call | None, thread: str, namespace: str) -> Run | None:
@@ -741,23 +770,7 @@ def _admits(run: Run, bound: tuple[str, int]) -> bool:
 
 def _runs_one_task(tup: CheckpointTuple) -> bool:
     """Is one task triggered, and no more? Only a StateGraph's checkpoint tells."""
-    return _triggers(tup.checkpoint["channel_values"]) == 1
-
-
-def _triggers(values: Mapping[str, Any]) -> int:
-    """How many tasks the channels of a StateGraph trigger; 0 for other graphs."""
-    triggered = sum(channel.startswith("branch:to:") or _is_joined(channel, value) for channel, value in values.items())
-    return triggered + len(values.get("__pregel_tasks") or ())
-
-
-def _is_joined(channel: str, value: Any) -> bool:
-    """Has everybody arrived whom a join waits for? Its channel is named after them, `join:a+b:c`, in any order; a
-    deferred one's value is a pair."""
-    if not channel.startswith("join:"):
-        return False
-    names = value[0] if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], bool) else value
-    waited_for = channel.removeprefix("join:").rpartition(":")[0]
-    return bool(names) and len("+".join(names)) == len(waited_for)
+    return triggers(tup.checkpoint["channel_values"]) == 1
 
 
 def _own_ids(run: Run | None, task_id: str, path: str, nth: int) -> set[str]:

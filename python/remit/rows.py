@@ -441,3 +441,19 @@ def store_batch(
     if batch == Batch.PARKED and branch is not None:
         before.append((row_id(task_id, branch, asks=True), [(RESUME, question)]))
     return Stored(before, stored, row_id(task_id, branch), batch, nth, asker)
+
+
+def triggers(values: Mapping[str, Any]) -> int:
+    """How many tasks the channels of a StateGraph trigger; 0 for other graphs."""
+    triggered = sum(channel.startswith("branch:to:") or _is_joined(channel, value) for channel, value in values.items())
+    return triggered + len(values.get("__pregel_tasks") or ())
+
+
+def _is_joined(channel: str, value: Any) -> bool:
+    """Has everybody arrived whom a join waits for? Its channel is named after them, `join:a+b:c`, in any order; a
+    deferred one's value is a pair."""
+    if not channel.startswith("join:"):
+        return False
+    names = value[0] if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], bool) else value
+    waited_for = channel.removeprefix("join:").rpartition(":")[0]
+    return bool(names) and len("+".join(names)) == len(waited_for)

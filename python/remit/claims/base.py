@@ -13,11 +13,13 @@ VERSION = 1
 
 
 class Key(NamedTuple):
-    """What a claim is on: the questions that were open together at a checkpoint. `question` is a digest of their
-    identities, see `gate.Gate`."""
+    """What a claim is on: a checkpoint and the questions that were open there together. `line` is the branch that its
+    run is on, empty for none; `question` is a digest of the questions' identities, see `gate.Gate`. Thread, namespace
+    and line are the claim's plane, where one run executes at a time."""
 
     thread: str
     namespace: str
+    line: str
     checkpoint: str
     question: str
 
@@ -29,6 +31,7 @@ class Grant(NamedTuple):
         key: what it is on.
         fence: its number, from 1 on; the highest of a key is the claim's present state.
         state: `"held"`, `"free"` (given back, or freed by others) or `"consumed"`.
+        running: may its run still execute? At most one grant of a plane is.
         owner: the run that it was given to, see `gate.Owner`.
         since, lease_end, settled: when it was given, until when it is the owner's alone, when it was settled.
         outcome: what settled it, a word.
@@ -39,6 +42,7 @@ class Grant(NamedTuple):
     key: Key
     fence: int
     state: str
+    running: bool
     owner: str
     since: int
     lease_end: int
@@ -67,22 +71,22 @@ class ClaimStore(Protocol):
         answer_id: str | None,
         digest: str | None,
     ) -> int | None:
-        """Adds the grant of a key with this number, held until `lease` microseconds from now: the lease's end. None,
-        and nothing is changed, if the key has a grant with this number."""
+        """Adds the grant of a key with this number, held and running until `lease` microseconds from now: the lease's
+        end. None, and nothing is changed, if the key has a grant with this number, or its plane has one that runs."""
         ...
 
-    def last(self, key: Key) -> tuple[Grant, int] | None:
-        """A key's grant with the highest number, and the time; None if it has none."""
+    def look(self, key: Key) -> tuple[Grant | None, Grant | None, int]:
+        """A key's grant with the highest number, the grant of its plane that runs, and the time."""
         ...
 
-    def settle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None) -> bool:
-        """Settles a grant that is held, and if `lease_end` is given, whose lease ends then. False, and nothing is
-        changed, if there is no such grant."""
+    def settle(self, key: Key, fence: int, state: str, outcome: str, running: bool, lease_end: int | None) -> bool:
+        """Settles a grant that runs, and if `lease_end` is given, whose lease ends then: state and outcome are set if
+        it is held, `running` is set always. False, and nothing is changed, if there is no such grant."""
         ...
 
     def renew(self, key: Key, fence: int, lease: int) -> int | None:
-        """Lets a grant that is held last until `lease` microseconds from now, at least: the lease's end. None if it
-        is not held."""
+        """Lets a grant that runs last until `lease` microseconds from now, at least: the lease's end. None if it does
+        not run."""
         ...
 
     def answered(self, thread: str, answer_id: str) -> list[Grant]:
@@ -107,8 +111,10 @@ class ClaimStore(Protocol):
         answer_id: str | None,
         digest: str | None,
     ) -> int | None: ...
-    async def alast(self, key: Key) -> tuple[Grant, int] | None: ...
-    async def asettle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None) -> bool: ...
+    async def alook(self, key: Key) -> tuple[Grant | None, Grant | None, int]: ...
+    async def asettle(
+        self, key: Key, fence: int, state: str, outcome: str, running: bool, lease_end: int | None
+    ) -> bool: ...
     async def arenew(self, key: Key, fence: int, lease: int) -> int | None: ...
     async def aanswered(self, thread: str, answer_id: str) -> list[Grant]: ...
     async def atrail(self, thread: str) -> list[Grant]: ...
@@ -137,12 +143,14 @@ class Claims:
         result: int | None = yield Call(self._store, "grant", (key, fence, owner, lease, interrupts, answer_id, digest))
         return result
 
-    def last(self, key: Key) -> Steps[tuple[Grant, int] | None]:
-        result: tuple[Grant, int] | None = yield Call(self._store, "last", (key,))
+    def look(self, key: Key) -> Steps[tuple[Grant | None, Grant | None, int]]:
+        result: tuple[Grant | None, Grant | None, int] = yield Call(self._store, "look", (key,))
         return result
 
-    def settle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None = None) -> Steps[bool]:
-        result: bool = yield Call(self._store, "settle", (key, fence, state, outcome, lease_end))
+    def settle(
+        self, key: Key, fence: int, state: str, outcome: str, running: bool, lease_end: int | None = None
+    ) -> Steps[bool]:
+        result: bool = yield Call(self._store, "settle", (key, fence, state, outcome, running, lease_end))
         return result
 
     def renew(self, key: Key, fence: int, lease: int) -> Steps[int | None]:
@@ -161,10 +169,10 @@ class Claims:
         yield Call(self._store, "forget", (thread,))
 
     def land(
-        self, key: Key, fence: int, state: str, outcome: str, name: str, args: tuple[Any, ...]
+        self, key: Key, fence: int, state: str, outcome: str, running: bool, name: str, args: tuple[Any, ...]
     ) -> Steps[tuple[bool, Any]]:
-        """Stores something through the inner saver and settles a grant with it: (was it held, the saver's result).
-        Nothing is stored if it was not held."""
+        """Stores something through the inner saver and settles a grant with it: (did it run, the saver's result).
+        Nothing is stored if it did not."""
         raise NotImplementedError("only a store in the saver's own database can do it")
         yield
 
@@ -186,7 +194,7 @@ class Store(Claims):
     insert_fork = ""
     delete_forks = ""
     insert_grant = ""
-    select_last = ""
+    select_grants = ""
     settle_grant = ""
     settle_grant_as_seen = ""
     renew_grant = ""
@@ -305,16 +313,20 @@ class Store(Claims):
         rows = yield from self._query(self.insert_grant, *key, fence, owner, lease, ids, answer_id, digest)
         return rows[0][0] if rows else None
 
-    def last(self, key: Key) -> Steps[tuple[Grant, int] | None]:
-        rows = yield from self._query(self.select_last, *key)
-        return (_grant(rows[0]), rows[0][-1]) if rows else None
+    def look(self, key: Key) -> Steps[tuple[Grant | None, Grant | None, int]]:
+        yield from self.setup()
+        rows = yield from self._query(self.select_grants, *key, *key[:3])
+        grants = [_grant(row) for row in rows]
+        last = next((g for g in grants if g.key == key), None)
+        return last, next((g for g in grants if g.running), None), rows[0][-1] if rows else 0
 
-    def settle(self, key: Key, fence: int, state: str, outcome: str, lease_end: int | None = None) -> Steps[bool]:
+    def settle(
+        self, key: Key, fence: int, state: str, outcome: str, running: bool, lease_end: int | None = None
+    ) -> Steps[bool]:
+        parameters = (int(running), outcome, state, *key, fence)
         if lease_end is None:
-            rows = yield from self._query(self.settle_grant, state, outcome, *key, fence)
-        else:
-            rows = yield from self._query(self.settle_grant_as_seen, state, outcome, *key, fence, lease_end)
-        return bool(rows)
+            return bool((yield from self._query(self.settle_grant, *parameters)))
+        return bool((yield from self._query(self.settle_grant_as_seen, *parameters, lease_end)))
 
     def renew(self, key: Key, fence: int, lease: int) -> Steps[int | None]:
         rows = yield from self._query(self.renew_grant, lease, *key, fence)
@@ -329,15 +341,18 @@ class Store(Claims):
         return [_grant(row) for row in (yield from self._query(self.select_trail, thread))]
 
     def land(
-        self, key: Key, fence: int, state: str, outcome: str, name: str, args: tuple[Any, ...]
+        self, key: Key, fence: int, state: str, outcome: str, running: bool, name: str, args: tuple[Any, ...]
     ) -> Steps[tuple[bool, Any]]:
-        landed: tuple[bool, Any] = yield Land(self, self.settle_grant, (state, outcome, *key, fence), name, args)
+        parameters = (int(running), outcome, state, *key, fence)
+        landed: tuple[bool, Any] = yield Land(self, self.settle_grant, parameters, name, args)
         return landed
 
 
 def _grant(row: tuple[Any, ...]) -> Grant:
     """A grant from its row, whose columns are in the order of the fields."""
-    thread, namespace, checkpoint, question, fence, state, owner, since, lease_end, settled, outcome, ids = row[:12]
-    key = Key(thread, namespace, checkpoint, question)
+    fence, state, running, owner, since, lease_end, settled, outcome, ids, answer_id, digest = row[5:16]
     interrupts = tuple(json.loads(ids))
-    return Grant(key, fence, state, owner, since, lease_end, settled, outcome, interrupts, row[12], row[13])
+    key = Key(*row[:5])
+    return Grant(
+        key, fence, state, bool(running), owner, since, lease_end, settled, outcome, interrupts, answer_id, digest
+    )

@@ -35,7 +35,7 @@ class MemoryStore(Store):
     insert_fork = "insert_fork"
     delete_forks = "delete_forks"
     insert_grant = "insert_grant"
-    select_last = "select_last"
+    select_grants = "select_grants"
     settle_grant = "settle_grant"
     settle_grant_as_seen = "settle_grant"
     renew_grant = "renew_grant"
@@ -47,7 +47,8 @@ class MemoryStore(Store):
     def __init__(self) -> None:
         self._lock = Lock()
         self._forks: dict[tuple[str, str, str], list[str | None]] = {}
-        self._claims: dict[tuple[str, str, str, str], list[list[Any]]] = {}
+        self._claims: dict[tuple[str, ...], list[list[Any]]] = {}
+        self._running: dict[tuple[str, ...], list[Any]] = {}
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -81,56 +82,49 @@ class MemoryStore(Store):
             del self._forks[key]
         return []
 
-    def _insert_grant(
-        self,
-        thread: str,
-        namespace: str,
-        checkpoint: str,
-        question: str,
-        fence: int,
-        owner: str,
-        lease: int,
-        interrupts: str,
-        answer_id: str | None,
-        digest: str | None,
-    ) -> list[tuple[Any, ...]]:
-        key = (thread, namespace, checkpoint, question)
+    def _insert_grant(self, *parameters: Any) -> list[tuple[Any, ...]]:
+        key, (fence, owner, lease, interrupts, answer_id, digest) = parameters[:5], parameters[5:]
         grants = self._claims.setdefault(key, [])
-        if fence <= len(grants):
+        if fence <= len(grants) or key[:3] in self._running:
             return []
         now = _now()
-        grants.append([*key, fence, "held", owner, now, now + lease, None, None, interrupts, answer_id, digest])
+        grant = [*key, fence, "held", 1, owner, now, now + lease, None, None, interrupts, answer_id, digest]
+        grants.append(grant)
+        self._running[key[:3]] = grant
         return [(now + lease,)]
 
-    def _select_last(self, *key: Any) -> list[tuple[Any, ...]]:
-        grants = self._claims.get(key)
-        return [(*grants[-1], _now())] if grants else []
+    def _select_grants(self, *key: Any) -> list[tuple[Any, ...]]:
+        grants, running = self._claims.get(key[:5]), self._running.get(key[:3])
+        return [(*grant, _now()) for grant in (grants[-1] if grants else None, running) if grant is not None]
 
-    def _held(self, key: Any, fence: int) -> list[Any] | None:
-        grants = self._claims.get(key, [])
-        held = 1 <= fence <= len(grants) and grants[fence - 1][5] == "held"
-        return grants[fence - 1] if held else None
+    def _runs(self, key: tuple[Any, ...], fence: int) -> list[Any] | None:
+        running = self._running.get(key[:3])
+        return running if running is not None and (*running[:5], running[5]) == (*key, fence) else None
 
-    def _settle_grant(self, state: str, outcome: str, *where: Any) -> list[tuple[Any, ...]]:
-        grant = self._held(where[:4], where[4])
-        if grant is None or (len(where) == 6 and grant[8] != where[5]):
+    def _settle_grant(self, running: int, outcome: str, state: str, *where: Any) -> list[tuple[Any, ...]]:
+        grant = self._runs(where[:5], where[5])
+        if grant is None or (len(where) == 7 and grant[10] != where[6]):
             return []
-        grant[5], grant[9], grant[10] = state, _now(), outcome
-        return [(grant[4],)]
+        if grant[6] == "held":
+            grant[6], grant[11], grant[12] = state, _now(), outcome
+        grant[7] = running
+        if not running:
+            del self._running[where[:3]]
+        return [(where[5],)]
 
     def _renew_grant(self, lease: int, *where: Any) -> list[tuple[Any, ...]]:
-        grant = self._held(where[:4], where[4])
+        grant = self._runs(where[:5], where[5])
         if grant is None:
             return []
-        grant[8] = max(grant[8], _now() + lease)
-        return [(grant[8],)]
+        grant[10] = max(grant[10], _now() + lease)
+        return [(grant[10],)]
 
     def _of_thread(self, thread: str) -> list[tuple[Any, ...]]:
         rows = [tuple(grant) for key, grants in self._claims.items() if key[0] == thread for grant in grants]
-        return sorted(rows, key=lambda row: row[7])
+        return sorted(rows, key=lambda row: row[9])
 
     def _select_answered(self, thread: str, answer_id: str) -> list[tuple[Any, ...]]:
-        return [row for row in self._of_thread(thread) if row[12] == answer_id]
+        return [row for row in self._of_thread(thread) if row[14] == answer_id]
 
     def _select_trail(self, thread: str) -> list[tuple[Any, ...]]:
         return self._of_thread(thread)
@@ -138,6 +132,7 @@ class MemoryStore(Store):
     def _delete_grants(self, thread: str) -> list[tuple[Any, ...]]:
         for key in [k for k in self._claims if k[0] == thread]:
             del self._claims[key]
+            self._running.pop(key[:3], None)
         return []
 
 

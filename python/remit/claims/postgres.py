@@ -15,10 +15,11 @@ from .base import VERSION, Store
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _COLUMNS = (
-    "thread_id, checkpoint_ns, checkpoint_id, question, fence, state, owner, since, lease_end, settled, outcome,"
-    " interrupts, answer_id, digest"
+    "thread_id, checkpoint_ns, line, checkpoint_id, question, fence, state, running, owner, since, lease_end, settled,"
+    " outcome, interrupts, answer_id, digest"
 )
-_KEY = "thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s AND question = %s"
+_PLANE = "thread_id = %s AND checkpoint_ns = %s AND line = %s"
+_KEY = f"{_PLANE} AND checkpoint_id = %s AND question = %s"
 
 
 class PostgresStore(Store):
@@ -34,10 +35,12 @@ class PostgresStore(Store):
         " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, ordinal),"
         " UNIQUE (thread_id, checkpoint_ns, checkpoint_id, token));"
         " CREATE TABLE IF NOT EXISTS remit_claims (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL,"
-        " checkpoint_id TEXT NOT NULL, question TEXT NOT NULL, fence BIGINT NOT NULL, state TEXT NOT NULL,"
-        " owner TEXT NOT NULL, since BIGINT NOT NULL, lease_end BIGINT NOT NULL, settled BIGINT, outcome TEXT,"
-        " interrupts TEXT NOT NULL, answer_id TEXT, digest TEXT,"
-        " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, question, fence));"
+        " line TEXT NOT NULL, checkpoint_id TEXT NOT NULL, question TEXT NOT NULL, fence BIGINT NOT NULL,"
+        " state TEXT NOT NULL, running INTEGER NOT NULL, owner TEXT NOT NULL, since BIGINT NOT NULL,"
+        " lease_end BIGINT NOT NULL, settled BIGINT, outcome TEXT, interrupts TEXT NOT NULL, answer_id TEXT,"
+        " digest TEXT, PRIMARY KEY (thread_id, checkpoint_ns, line, checkpoint_id, question, fence));"
+        " CREATE UNIQUE INDEX IF NOT EXISTS remit_claims_running ON remit_claims (thread_id, checkpoint_ns, line)"
+        " WHERE running = 1;"
         " CREATE INDEX IF NOT EXISTS remit_claims_answer ON remit_claims (thread_id, answer_id)"
         " WHERE answer_id IS NOT NULL;"
         f" INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING;"
@@ -58,23 +61,26 @@ class PostgresStore(Store):
     )
     delete_forks = "DELETE FROM remit_forks WHERE thread_id = %s"
     insert_grant = (
-        "INSERT INTO remit_claims (thread_id, checkpoint_ns, checkpoint_id, question, fence, state, owner, since,"
-        " lease_end, interrupts, answer_id, digest)"
-        f" VALUES (%s, %s, %s, %s, %s, 'held', %s, {_NOW}, {_NOW} + %s, %s, %s, %s)"
+        "INSERT INTO remit_claims (thread_id, checkpoint_ns, line, checkpoint_id, question, fence, state, running,"
+        " owner, since, lease_end, interrupts, answer_id, digest)"
+        f" VALUES (%s, %s, %s, %s, %s, %s, 'held', 1, %s, {_NOW}, {_NOW} + %s, %s, %s, %s)"
         " ON CONFLICT DO NOTHING RETURNING lease_end"
     )
-    select_last = f"SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_KEY} ORDER BY fence DESC LIMIT 1"
+    select_grants = (
+        f"SELECT * FROM (SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_KEY} ORDER BY fence DESC LIMIT 1) AS last"
+        f" UNION ALL SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_PLANE} AND running = 1"
+    )
+    # a grant that is held becomes what it is settled to; one that was consumed before stays so
     settle_grant = (
-        f"UPDATE remit_claims SET state = %s, outcome = %s, settled = {_NOW} WHERE {_KEY} AND fence = %s"
-        " AND state = 'held' RETURNING fence"
+        "UPDATE remit_claims SET running = %s, settled = CASE state WHEN 'held' THEN"
+        f" {_NOW} ELSE settled END, outcome = CASE state WHEN 'held' THEN %s ELSE outcome END,"
+        f" state = CASE state WHEN 'held' THEN %s ELSE state END WHERE {_KEY} AND fence = %s AND running = 1"
+        " RETURNING fence"
     )
-    settle_grant_as_seen = (
-        f"UPDATE remit_claims SET state = %s, outcome = %s, settled = {_NOW} WHERE {_KEY} AND fence = %s"
-        " AND state = 'held' AND lease_end = %s RETURNING fence"
-    )
+    settle_grant_as_seen = settle_grant.replace("running = 1", "running = 1 AND lease_end = %s")
     renew_grant = (
         f"UPDATE remit_claims SET lease_end = greatest(lease_end, {_NOW} + %s) WHERE {_KEY} AND fence = %s"
-        " AND state = 'held' RETURNING lease_end"
+        " AND running = 1 RETURNING lease_end"
     )
     select_answered = (
         f"SELECT {_COLUMNS} FROM remit_claims WHERE thread_id = %s AND answer_id = %s ORDER BY since, fence"

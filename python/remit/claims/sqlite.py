@@ -12,10 +12,11 @@ from .base import VERSION, Store
 
 _NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
 _COLUMNS = (
-    "thread_id, checkpoint_ns, checkpoint_id, question, fence, state, owner, since, lease_end, settled, outcome,"
-    " interrupts, answer_id, digest"
+    "thread_id, checkpoint_ns, line, checkpoint_id, question, fence, state, running, owner, since, lease_end, settled,"
+    " outcome, interrupts, answer_id, digest"
 )
-_KEY = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND question = ?"
+_PLANE = "thread_id = ? AND checkpoint_ns = ? AND line = ?"
+_KEY = f"{_PLANE} AND checkpoint_id = ? AND question = ?"
 
 
 class SqliteStore(Store):
@@ -28,10 +29,12 @@ class SqliteStore(Store):
         " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, ordinal),"
         " UNIQUE (thread_id, checkpoint_ns, checkpoint_id, token))",
         "CREATE TABLE IF NOT EXISTS remit_claims (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL,"
-        " checkpoint_id TEXT NOT NULL, question TEXT NOT NULL, fence INTEGER NOT NULL, state TEXT NOT NULL,"
-        " owner TEXT NOT NULL, since INTEGER NOT NULL, lease_end INTEGER NOT NULL, settled INTEGER, outcome TEXT,"
-        " interrupts TEXT NOT NULL, answer_id TEXT, digest TEXT,"
-        " PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, question, fence)) WITHOUT ROWID",
+        " line TEXT NOT NULL, checkpoint_id TEXT NOT NULL, question TEXT NOT NULL, fence INTEGER NOT NULL,"
+        " state TEXT NOT NULL, running INTEGER NOT NULL, owner TEXT NOT NULL, since INTEGER NOT NULL,"
+        " lease_end INTEGER NOT NULL, settled INTEGER, outcome TEXT, interrupts TEXT NOT NULL, answer_id TEXT,"
+        " digest TEXT, PRIMARY KEY (thread_id, checkpoint_ns, line, checkpoint_id, question, fence)) WITHOUT ROWID",
+        "CREATE UNIQUE INDEX IF NOT EXISTS remit_claims_running ON remit_claims (thread_id, checkpoint_ns, line)"
+        " WHERE running = 1",
         "CREATE INDEX IF NOT EXISTS remit_claims_answer ON remit_claims (thread_id, answer_id)"
         " WHERE answer_id IS NOT NULL",
         f"INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING",
@@ -50,21 +53,25 @@ class SqliteStore(Store):
     )
     delete_forks = "DELETE FROM remit_forks WHERE thread_id = ?"
     insert_grant = (
-        "INSERT INTO remit_claims (thread_id, checkpoint_ns, checkpoint_id, question, fence, state, owner, since,"
-        " lease_end, interrupts, answer_id, digest)"
-        f" VALUES (?, ?, ?, ?, ?, 'held', ?, {_NOW}, {_NOW} + ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING lease_end"
+        "INSERT INTO remit_claims (thread_id, checkpoint_ns, line, checkpoint_id, question, fence, state, running,"
+        " owner, since, lease_end, interrupts, answer_id, digest)"
+        f" VALUES (?, ?, ?, ?, ?, ?, 'held', 1, ?, {_NOW}, {_NOW} + ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING RETURNING lease_end"
     )
-    select_last = f"SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_KEY} ORDER BY fence DESC LIMIT 1"
+    select_grants = (
+        f"SELECT * FROM (SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_KEY} ORDER BY fence DESC LIMIT 1) AS last"
+        f" UNION ALL SELECT {_COLUMNS}, {_NOW} FROM remit_claims WHERE {_PLANE} AND running = 1"
+    )
+    # a grant that is held becomes what it is settled to; one that was consumed before stays so
     settle_grant = (
-        f"UPDATE remit_claims SET state = ?, outcome = ?, settled = {_NOW} WHERE {_KEY} AND fence = ? AND state = 'held'"
+        "UPDATE remit_claims SET running = ?, settled = CASE state WHEN 'held' THEN"
+        f" {_NOW} ELSE settled END, outcome = CASE state WHEN 'held' THEN ? ELSE outcome END,"
+        f" state = CASE state WHEN 'held' THEN ? ELSE state END WHERE {_KEY} AND fence = ? AND running = 1"
         " RETURNING fence"
     )
-    settle_grant_as_seen = (
-        f"UPDATE remit_claims SET state = ?, outcome = ?, settled = {_NOW} WHERE {_KEY} AND fence = ? AND state = 'held'"
-        " AND lease_end = ? RETURNING fence"
-    )
+    settle_grant_as_seen = settle_grant.replace("running = 1", "running = 1 AND lease_end = ?")
     renew_grant = (
-        f"UPDATE remit_claims SET lease_end = max(lease_end, {_NOW} + ?) WHERE {_KEY} AND fence = ? AND state = 'held'"
+        f"UPDATE remit_claims SET lease_end = max(lease_end, {_NOW} + ?) WHERE {_KEY} AND fence = ? AND running = 1"
         " RETURNING lease_end"
     )
     select_answered = f"SELECT {_COLUMNS} FROM remit_claims WHERE thread_id = ? AND answer_id = ? ORDER BY since, fence"
