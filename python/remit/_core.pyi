@@ -288,6 +288,9 @@ class Planes:
     def arrive(self, thread: str, namespace: str, kind: Kind, checkpoint: str | None) -> Operation:
         """Numbers an operation of a plane (thread and namespace): writes to a checkpoint, or one with this parent."""
 
+    def is_busy(self, thread: str) -> bool:
+        """Has a thread something under way?"""
+
 @final
 class Operation:
     """One operation's place in its plane. Dropped before it has finished, it holds up nothing."""

@@ -7,6 +7,7 @@ sends the result back in, or throws what was raised.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext
@@ -17,6 +18,14 @@ from typing import Any, NamedTuple, TypeVar
 from ._core import Operation
 
 T = TypeVar("T")
+
+log = logging.getLogger("remit")
+
+_PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 0.05, 1.0
+_UNDONE = frozenset(("40001", "40P01"))
+"""PostgreSQL's states for a transaction that it undid: a conflict, a deadlock."""
+_SHUTDOWN = frozenset(("57P01", "57P02", "57P03", "08000", "08003", "08006"))
+"""And for a connection that it ended, or could not make."""
 
 
 class Ask(NamedTuple):
@@ -108,6 +117,67 @@ async def adrive(inner: Any, steps: Steps[T]) -> T:
 
 
 def _do(inner: Any, step: Step) -> Any:
+    try:
+        return _do_once(inner, step)
+    except Exception as error:
+        return do_again(inner, step, error)
+
+
+async def _ado(inner: Any, step: Step) -> Any:
+    try:
+        return await _ado_once(inner, step)
+    except Exception as error:
+        return await ado_again(inner, step, error)
+
+
+def do_again(inner: Any, step: Step, error: Exception) -> Any:
+    """Does a step again whose failure passes, for a while.
+
+    Raises:
+        Exception: `error`, if it does not pass, or the last one.
+    """
+    until, pause = time.monotonic() + _PATIENCE_S, _FIRST_PAUSE_S
+    while True:
+        _give_up(inner, step, error, until)
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE_S)
+        try:
+            return _do_once(inner, step)
+        except Exception as again:
+            error = again
+
+
+async def ado_again(inner: Any, step: Step, error: Exception) -> Any:
+    """The same, awaiting."""
+    until, pause = time.monotonic() + _PATIENCE_S, _FIRST_PAUSE_S
+    while True:
+        _give_up(inner, step, error, until)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE_S)
+        try:
+            return await _ado_once(inner, step)
+        except Exception as again:
+            error = again
+
+
+def _give_up(inner: Any, step: Step, error: Exception, until: float) -> None:
+    """Raises an error that does not pass, or did not in time. Every step can be done again where it left no trace; a
+    lost connection may have left one, which a statement that is repeated does not mind, and a transaction would."""
+    is_pool = hasattr(getattr(inner, "conn", None), "getconn")
+    state = getattr(error, "sqlstate", None)
+    is_locked = type(error).__module__ == "sqlite3" and ("locked" in str(error) or "busy" in str(error))
+    is_undone = state in _UNDONE
+    is_lost = is_pool and type(step) in (Ask, Call) and (state in _SHUTDOWN or _is_lost(error))
+    if not (is_locked or is_undone or is_lost) or time.monotonic() >= until:
+        raise error
+    log.warning("the database said %s; trying again", str(error).strip() or type(error).__name__)
+
+
+def _is_lost(error: Exception) -> bool:
+    return type(error).__name__ == "OperationalError" and getattr(error, "sqlstate", "") is None
+
+
+def _do_once(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
         return getattr(inner, step.name)(*step.args)
     if type(step) is Await:
@@ -125,7 +195,7 @@ def _do(inner: Any, step: Step) -> Any:
     return time.sleep(step.seconds)
 
 
-async def _ado(inner: Any, step: Step) -> Any:
+async def _ado_once(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
         return await getattr(inner, "a" + step.name)(*step.args)
     if type(step) is Await:

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -38,8 +39,9 @@ from ._core import (
 )
 from .claims import Claims, Store
 from .config import RemitConfig
-from .drivers import Ask, Await, Collect, Steps
+from .drivers import Ask, Await, Collect, Pause, Steps
 from .gate import ANSWER_ID, BRANCH, GATE, Done, Gate, identity
+from .ids import follow
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
 from .rows import (
     ERROR,
@@ -54,7 +56,7 @@ from .rows import (
     triggers,
     waiting_write,
 )
-from .run import Run, Token
+from .run import Line, Run, Token
 from .validation import Validator, Validators
 
 log = logging.getLogger("remit")
@@ -65,6 +67,8 @@ _EXECUTING = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
 _NOT_THE_CALLER = frozenset(("remit", "langgraph", "langchain_core", "langchain", "asyncio", "contextlib", "threading"))
 _KEYS = frozenset(("remit_fork", "remit_inspect", ANSWER_ID, GATE))
+_REMEMBERED_DELETIONS = 10_000
+_PAUSE_S = 0.002
 _POLICY = {"warn": Policy.WARN, "raise": Policy.RAISE, "ignore": Policy.IGNORE}
 
 
@@ -77,6 +81,9 @@ class Protocol:
         self.gate = Gate(config, claims, local, saver)
         self.planes = Planes()
         self.fresh: WeakValueDictionary[tuple[str, str], Run] = WeakValueDictionary()
+        self.lines: WeakValueDictionary[tuple[str, str, str], Line] = WeakValueDictionary()
+        self.deleted: OrderedDict[str, int] = OrderedDict()
+        self.deletions = 0
         self.validators = Validators(config.validator)
         self.policy = _POLICY[config.on_stray]
 
@@ -105,6 +112,7 @@ class Protocol:
             stored = tup.metadata.get("run_id") if tup is not None else None
             wish = wish_of_input(call.input, (config.get("metadata") or {}).get("run_id"), stored)
         run = Run(thread, "", wish.intent, wish.answer)
+        run.born = self.deletions
         if call is not None:
             call.run = run
         addressed = conf.get("checkpoint_id")
@@ -120,6 +128,7 @@ class Protocol:
                     or (yield from self.gate.enter(run, conf, None, Rows(()).load(Intent.NEW_INPUT)))
                 ):
                     self._new_thread(run)
+                    self._join_line(run, "")
                     return None
                 tup = yield Ask("get_tuple", (config,))
                 continue
@@ -141,7 +150,12 @@ class Protocol:
             if intent != run.intent:  # a fork of a thread with DeltaChannels, see `_fork`
                 loaded.writes = [w for w in loaded.writes if w[1] != RESUME]
             if run.answer is not None:
-                self._judge(run, _state_of(tup, loaded), loaded, tup.checkpoint["id"])
+                state = _state_of(tup, loaded)
+                self._judge(run, state, loaded, tup.checkpoint["id"])
+                if state == Thread.UNFINISHED and not run.answer[0]:
+                    yield from self._judge_edited(run, tup)
+            elif run.intent == Intent.NEW_INPUT and loaded.open:
+                self._report_withdrawn(run, loaded, tup.checkpoint["id"])
             if not gated or not (forks or is_head) or run.intent == Intent.INSPECT:
                 break
             if run.intent != Intent.NEW_INPUT and _state_of(tup, loaded) == Thread.FINISHED:
@@ -149,6 +163,8 @@ class Protocol:
             if (yield from self.gate.enter(run, conf, tup, loaded)):
                 break
             tup = yield Ask("get_tuple", (config,))
+        if forks or not addressed:
+            self._join_line(run, tup.checkpoint["id"])
         shown = self._follow(run, tup, loaded)
         yield from self._replace(run, loaded, config)
         return shown
@@ -217,6 +233,7 @@ class Protocol:
             wish = wish_of_input(call.input, None, None)
         run = Run(thread, namespace, wish.intent, wish.answer)
         run.parent = parent
+        run.born = self.deletions if parent is None else parent.born
         if call is not None:
             call.run = run
         if parent is not None:
@@ -283,6 +300,7 @@ class Protocol:
     def _follow(self, run: Run, tup: CheckpointTuple, loaded: Loaded) -> CheckpointTuple:
         """Makes the run known to its later writes, and hands out what it may see."""
         run.checkpoint = tup.checkpoint["id"]
+        follow(run.checkpoint)
         run.tasks = loaded.tasks
         run.finished = loaded.finished
         run.values, run.values_of = tup.checkpoint["channel_values"], run.checkpoint
@@ -349,7 +367,62 @@ class Protocol:
         if isinstance(error, RemitStrayResume):
             warnings.warn(error, stacklevel=_callers_level())
 
+    def _judge_edited(self, run: Run, tup: CheckpointTuple) -> Steps[None]:
+        """A bare answer to a thread whose state was edited while it was parked: its question was another one. (At a
+        static breakpoint there was none.)"""
+        at: CheckpointTuple | None = tup
+        while at is not None and at.metadata.get("source") == "update" and at.parent_config is not None:
+            at = yield Ask("get_tuple", (at.parent_config,))
+            if at is not None and Rows(at.pending_writes).load(Intent.INSPECT, run.fork).open:
+                if self.policy != Policy.IGNORE:
+                    where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": tup.checkpoint["id"]}
+                    raise refuse("answer-outdated", named="none", open="none", **where)
+                return
+
+    def _report_withdrawn(self, run: Run, loaded: Loaded, checkpoint: str) -> None:
+        """A new input to a parked thread begins anew, and its questions are no longer asked."""
+        log.warning(
+            "a new input to thread %s withdraws its open questions: %s",
+            run.thread,
+            ", ".join(sorted(loaded.interrupts)),
+            extra={"remit_code": "question-withdrawn", "remit_thread": run.thread, "remit_checkpoint": checkpoint},
+        )
+
     # -- runs ------------------------------------------------------------------------------------------------
+
+    def _join_line(self, run: Run, head: str) -> None:
+        """A run takes its line on from its newest checkpoint."""
+        key = (run.thread, run.namespace, run.lineage or "")
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = Line()
+        line.head = max(line.head, head)
+        run.line = line
+
+    def _check_line(self, run: Run, checkpoint: str, parent: str | None) -> None:
+        """Takes a run's line on by a checkpoint.
+
+        Raises:
+            RemitOrderViolation: another run did so meanwhile, or the checkpoint would lie in the line's past.
+        """
+        line = run.line
+        code = "id-in-the-past" if parent is not None and checkpoint <= parent else None
+        if code is None and line is not None and line.head != (parent or ""):
+            code = "overtaken"
+        if code is not None:
+            where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": checkpoint, "parent": parent}
+            raise refuse(code, frontier=line.head if line is not None else "", **where)
+        if line is not None:
+            line.head = checkpoint
+
+    def _check_deleted(self, run: Run | None) -> None:
+        """A deleted thread is not made again by a run that began before.
+
+        Raises:
+            RemitOrderViolation: so it would be.
+        """
+        if run is not None and self.deleted.get(run.thread, 0) > run.born:
+            raise refuse("thread-deleted", thread=run.thread, namespace=run.namespace, checkpoint=None, frontier="")
 
     def _new_thread(self, run: Run) -> None:
         """A run that loaded nothing gets no token: its writes find it by the plane, if nobody else starts there."""
@@ -381,7 +454,7 @@ class Protocol:
     def is_plain(self, conf: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str) -> bool:
         """May the writes be stored as they are? Those of a task that finishes may, where nothing of it is stored that
         they would have to be kept apart from, without a validator."""
-        if self.validators or task_id == NULL_TASK:
+        if self.validators or task_id == NULL_TASK or (self.deleted and str(conf["thread_id"]) in self.deleted):
             return False
         answered = False
         for channel, _ in writes:
@@ -406,12 +479,22 @@ class Protocol:
         if self.validators or not _KEYS.isdisjoint(conf):
             return False
         run = self._run_of(conf)
-        if run is None or run.lineage is not None or (run.claim is not None and not run.claim.is_settled):
+        parent = conf.get("checkpoint_id")
+        if run is None or (parent is not None and checkpoint <= parent) or run.thread in self.deleted:
+            return False
+        line = run.line
+        if line is not None and line.head != (parent or ""):
+            return False
+        if run.lineage is not None or (run.claim is not None and not run.claim.is_settled):
             return False
         prefix = run.prefix
         if prefix is None:
             prefix = run.prefix = Prefix(run.checkpoint)
-        return prefix.commit(checkpoint, conf.get("checkpoint_id"), True) is None
+        if prefix.commit(checkpoint, parent, True) is not None:
+            return False
+        if line is not None:
+            line.head = checkpoint
+        return True
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
@@ -423,7 +506,10 @@ class Protocol:
                 refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
                 if refused is not None and run is not None:
                     yield from self._take_back(run, config)
+            self._check_deleted(run)
             self._extend(run, conf, checkpoint["id"], refused)
+            if run is not None:
+                self._check_line(run, checkpoint["id"], conf.get("checkpoint_id"))
             claim = run.claim if run is not None else None
             line = run.lineage if run is not None else None
             if run is None:
@@ -511,6 +597,7 @@ class Protocol:
             run = self._run_of(conf)
             target = conf.get("checkpoint_id")
             here = run is not None and run.checkpoint == target
+            self._check_deleted(run)
             if run is not None and run.refused is not None and target != run.refused_at:
                 raise run.refused  # of what follows an invalid state nothing is stored
             if here and run is not None and run.fork is None and task_id in run.finished:
@@ -650,9 +737,22 @@ class Protocol:
 
     # -- the rest --------------------------------------------------------------------------------------------
 
+    def is_paged(self, config: Any) -> bool:
+        """Is a listing taken in pages? One of a thread is, where the saver is known to list newest first."""
+        return self.store.is_durable and config is not None and "thread_id" in config.get("configurable", ())
+
     def delete_thread(self, thread_id: str) -> Steps[None]:
-        """Deletes a thread, and what REMIT keeps of it."""
+        """Deletes a thread, and what REMIT keeps of it. Runs that execute on it store nothing more."""
+        self.deletions += 1
+        self.deleted[str(thread_id)] = self.deletions
+        self.deleted.move_to_end(str(thread_id))
+        while len(self.deleted) > _REMEMBERED_DELETIONS:
+            self.deleted.popitem(last=False)
         yield Ask("delete_thread", (thread_id,))
+        if self.planes.is_busy(str(thread_id)):
+            while self.planes.is_busy(str(thread_id)):
+                yield Pause(_PAUSE_S)
+            yield Ask("delete_thread", (thread_id,))
         yield from self.store.forget(str(thread_id))
         yield from self.gate.forget(str(thread_id))
 

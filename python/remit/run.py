@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from .gate import Claim
 
 
+class Line:
+    """The newest checkpoint of a plane and branch, as far as this process's live runs know."""
+
+    __slots__ = ("__weakref__", "head")
+
+    def __init__(self) -> None:
+        self.head = ""
+
+
 class Run:
     """What is known of an execution. Its writes find it through the token that the read put into their config.
 
@@ -26,6 +35,8 @@ class Run:
         below: the questions that its subgraphs and tasks asked so far: who asked, by id.
         claim: the claim that it holds, or that the run holds which it is part of.
         beaten: another run answered what it wanted to answer.
+        line: the newest checkpoint of its plane and branch, shared by its live runs; None for a run off the newest.
+        born: how many threads had been deleted when it read.
         is_nameless: it is a fork that nobody else can name.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
         stray: its resume answers nothing.
@@ -42,6 +53,7 @@ class Run:
         "answer",
         "beaten",
         "below",
+        "born",
         "bound",
         "checkpoint",
         "claim",
@@ -52,6 +64,7 @@ class Run:
         "intent",
         "is_ambiguous",
         "is_nameless",
+        "line",
         "lineage",
         "loaded",
         "namespace",
@@ -85,6 +98,8 @@ class Run:
         self.values: dict[str, Any] = {}
         self.below: dict[str, str] = {}
         self.claim: Claim | None = None
+        self.line: Line | None = None
+        self.born = 0
         self.beaten = False
         self.is_nameless = False
         self.admitted: Ledger | None = None

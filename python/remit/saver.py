@@ -12,7 +12,18 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from ._core import Kind, parse_row, refuse
 from .claims import Grant, claims_for, memory_store, store_for
 from .config import RemitConfig
-from .drivers import Landing, aclosing_if, adrive, await_for, closing_if, drive, wait_for
+from .drivers import (
+    Ask,
+    Landing,
+    aclosing_if,
+    ado_again,
+    adrive,
+    await_for,
+    closing_if,
+    do_again,
+    drive,
+    wait_for,
+)
 from .intent import follow_calls
 from .protocol import Protocol, decoded
 
@@ -135,16 +146,42 @@ async def _aget_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
     return await adrive(self.inner, self._protocol.get_tuple(config))
 
 
-def _list(self: RemitSaver, config: Any, **kwargs: Any) -> Iterator[CheckpointTuple]:
-    with closing_if(self.inner.list(config, **kwargs)) as items:
-        for tup in items:
+def _list(
+    self: RemitSaver, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
+) -> Iterator[CheckpointTuple]:
+    if not self._protocol.is_paged(config):
+        with closing_if(self.inner.list(config, filter=filter, before=before, limit=limit)) as items:
+            for tup in items:
+                yield decoded(tup)
+        return
+    left = limit
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(left, _PAGE)
+        page = list(self.inner.list(config, filter=filter, before=before, limit=size))
+        for tup in page:
             yield decoded(tup)
+        if len(page) < size:
+            return
+        left, before = None if left is None else left - size, page[-1].config
 
 
-async def _alist(self: RemitSaver, config: Any, **kwargs: Any) -> AsyncIterator[CheckpointTuple]:
-    async with aclosing_if(self.inner.alist(config, **kwargs)) as items:
-        async for tup in items:
+async def _alist(
+    self: RemitSaver, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
+) -> AsyncIterator[CheckpointTuple]:
+    if not self._protocol.is_paged(config):
+        async with aclosing_if(self.inner.alist(config, filter=filter, before=before, limit=limit)) as items:
+            async for tup in items:
+                yield decoded(tup)
+        return
+    left = limit
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(left, _PAGE)
+        page = [tup async for tup in self.inner.alist(config, filter=filter, before=before, limit=size)]
+        for tup in page:
             yield decoded(tup)
+        if len(page) < size:
+            return
+        left, before = None if left is None else left - size, page[-1].config
 
 
 # An operation arrives when it is called, not when it is first awaited: `aput` and `aput_writes` are plain functions.
@@ -157,6 +194,8 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
             if not operation.is_ready():
                 wait_for(operation)
             return self.inner.put(config, checkpoint, metadata, new_versions)
+        except Exception as error:
+            return do_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
         finally:
             operation.finish()
     return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
@@ -165,12 +204,14 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
     if self._protocol.is_plain_put(config["configurable"], checkpoint["id"]):
-        if operation.is_ready():
-            return Landing(operation, lambda: self.inner.aput(config, checkpoint, metadata, new_versions))
 
         async def put() -> Any:
-            await await_for(operation)
-            return await self.inner.aput(config, checkpoint, metadata, new_versions)
+            if not operation.is_ready():
+                await await_for(operation)
+            try:
+                return await self.inner.aput(config, checkpoint, metadata, new_versions)
+            except Exception as error:
+                return await ado_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
 
         return Landing(operation, put)
     steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
@@ -184,6 +225,9 @@ def _put_writes(
     if self._protocol.is_plain(config["configurable"], writes, task_id):
         try:
             self.inner.put_writes(config, writes, task_id, *((task_path,) if self._takes_path else ()))
+        except Exception as error:
+            path = (task_path,) if self._takes_path else ()
+            do_again(self.inner, Ask("put_writes", (config, writes, task_id, *path)), error)
         finally:
             operation.finish()
         return
@@ -197,7 +241,14 @@ def _aput_writes(
     operation = self._protocol.arrive(config, Kind.WRITES)
     if self._protocol.is_plain(config["configurable"], writes, task_id):
         path = (task_path,) if self._atakes_path else ()
-        return Landing(operation, lambda: self.inner.aput_writes(config, writes, task_id, *path))
+
+        async def put_writes() -> None:
+            try:
+                await self.inner.aput_writes(config, writes, task_id, *path)
+            except Exception as error:
+                await ado_again(self.inner, Ask("put_writes", (config, writes, task_id, *path)), error)
+
+        return Landing(operation, put_writes)
     steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._atakes_path)
     return Landing(operation, lambda: adrive(self.inner, steps))
 
@@ -241,6 +292,9 @@ def _on_the_line(history: Any) -> Any:
 
     return {channel: {**entry, "writes": own(entry["writes"])} for channel, entry in history.items()}
 
+
+_PAGE = 64
+"""How many checkpoints a listing takes at once: a saver's lock must not be held while its reader does other things."""
 
 _OURS: dict[str, Any] = {
     "get_tuple": _get_tuple,

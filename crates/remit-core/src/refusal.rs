@@ -118,6 +118,12 @@ pub const TABLE: &[Entry] = &[
         hint: "answer by name: Command(resume={{interrupt_id: value}})",
     },
     Entry {
+        code: "answer-outdated",
+        class: Class::StrayResume,
+        message: "a bare answer was sent to thread {thread}, whose question was withdrawn when its state was edited; nothing was run",
+        hint: "go on with invoke(None, config): the node asks again, with the edited state",
+    },
+    Entry {
         code: "answer-delivered",
         class: Class::StrayResume,
         message: "answer {answer_id} was delivered to thread {thread} before; nothing was run",
@@ -194,6 +200,30 @@ pub const TABLE: &[Entry] = &[
         class: Class::Prefix,
         message: "checkpoint {checkpoint} of thread {thread} is durable already, at step {step} of its run; it was not stored again",
         hint: "a finished step is never run again: go on with invoke(None, config)",
+    },
+    Entry {
+        code: "id-in-the-past",
+        class: Class::Order,
+        message: "checkpoint {checkpoint} of thread {thread} has an id below its parent's, {parent}: readers would take the parent for newer; it was not stored",
+        hint: "ids come from the clock of the worker: compare its clock with those of the others",
+    },
+    Entry {
+        code: "overtaken",
+        class: Class::Order,
+        message: "checkpoint {checkpoint} of thread {thread} follows {parent}, but another run took the thread on to {frontier} meanwhile; it was not stored",
+        hint: "run one at a time on a thread: cross_process_gate=True refuses the second before anything runs",
+    },
+    Entry {
+        code: "thread-deleted",
+        class: Class::Order,
+        message: "thread {thread} was deleted while a run executed on it; what the run was about to store was refused",
+        hint: "end the thread's runs before it is deleted, or give the input again to begin anew",
+    },
+    Entry {
+        code: "sync-on-loop",
+        class: Class::Error,
+        message: "{saver} is bound to the event loop that runs in this thread, which a blocking call would stop for ever",
+        hint: "await the asynchronous method of the same name, with an a before it",
     },
     Entry {
         code: "tables-newer",

@@ -120,6 +120,11 @@ impl Planes {
     fn __len__(&self) -> usize {
         self.0.lock().len()
     }
+
+    /// Has a thread something under way?
+    fn is_busy(&self, thread: &str) -> bool {
+        self.0.lock().keys().any(|(of, _)| of == thread)
+    }
 }
 
 /// One operation's place in its plane. If it is dropped before it has finished, it will never run, and holds up

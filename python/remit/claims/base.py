@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Coroutine, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from .._core import fork, refuse
 from ..drivers import Call, Land, Steps
 
 VERSION = 1
+
+T = TypeVar("T")
 
 
 class Key(NamedTuple):
@@ -356,3 +359,19 @@ def _grant(row: tuple[Any, ...]) -> Grant:
     return Grant(
         key, fence, state, bool(running), owner, since, lease_end, settled, outcome, interrupts, answer_id, digest
     )
+
+
+def on_its_loop(inner: Any, steps: Coroutine[Any, Any, T]) -> T:
+    """Does something of an async saver's from another thread than its loop's, and waits for it.
+
+    Raises:
+        RemitError: called in the loop's thread, which could not go on.
+    """
+    try:
+        here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+    except RuntimeError:
+        here = None
+    if here is inner.loop:
+        steps.close()
+        raise refuse("sync-on-loop", saver=type(inner).__name__)
+    return asyncio.run_coroutine_threadsafe(steps, inner.loop).result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import nullcontext
 from copy import copy
 from typing import Any
@@ -11,7 +10,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from .._core import refuse
-from .base import VERSION, Store
+from .base import VERSION, Store, on_its_loop
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _COLUMNS = (
@@ -111,7 +110,7 @@ class PostgresStore(Store):
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if hasattr(self._inner, "loop"):  # an async saver, called from another thread than its loop's
-            return asyncio.run_coroutine_threadsafe(self.aexecute(statement, parameters), self._inner.loop).result()
+            return on_its_loop(self._inner, self.aexecute(statement, parameters))
         with self._inner._cursor(pipeline=self._inner.pipe is not None) as cursor:
             cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in cursor.fetchall()] if _returns_rows(statement) else []
@@ -125,8 +124,7 @@ class PostgresStore(Store):
         self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
     ) -> tuple[bool, Any]:
         if hasattr(inner, "loop"):
-            steps = self.atogether(inner, statement, parameters, name, args)
-            return asyncio.run_coroutine_threadsafe(steps, inner.loop).result()
+            return on_its_loop(inner, self.atogether(inner, statement, parameters, name, args))
         with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
             try:
                 with conn.transaction():

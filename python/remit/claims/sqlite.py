@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from contextlib import nullcontext
 from copy import copy
 from typing import Any
 
-from .base import VERSION, Store
+from .base import VERSION, Store, on_its_loop
 
 _NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
 _COLUMNS = (
@@ -92,7 +91,7 @@ class SqliteStore(Store):
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if hasattr(self._inner, "loop"):  # an async saver, called from another thread than its loop's
-            return asyncio.run_coroutine_threadsafe(self.aexecute(statement, parameters), self._inner.loop).result()
+            return on_its_loop(self._inner, self.aexecute(statement, parameters))
         with self._inner.cursor() as cursor:
             return list(cursor.execute(statement, parameters).fetchall())
 
@@ -108,9 +107,7 @@ class SqliteStore(Store):
         self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
     ) -> tuple[bool, Any]:
         if hasattr(inner, "loop"):
-            return asyncio.run_coroutine_threadsafe(
-                self.atogether(inner, statement, parameters, name, args), inner.loop
-            ).result()
+            return on_its_loop(inner, self.atogether(inner, statement, parameters, name, args))
         with inner.lock:
             inner.setup()
             conn = inner.conn
