@@ -3,6 +3,7 @@
 //! A step that a TLA+ action allows is a function from a state to the next one, `None` where its guard is false.
 
 pub mod action;
+pub mod claim;
 pub mod consume_count;
 pub mod lang_graph_fork;
 pub mod parked;
