@@ -2,15 +2,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`systems`] | the transition systems, each beside its TLA+ twin in `models/` |
+//! | [`systems`] | the transition systems, each beside its TLA+ twin in `models/`; and the consume claim, which the core decides |
 //! | [`checker`] | breadth-first search: invariants, reachability, liveness, TLC's counts |
 //! | [`runs`] | the pinned runs of `models/results.csv` |
 //! | [`tables`] | counts as text, Markdown and JSON |
 //! | [`config`] | TLC's configuration files |
 //! | [`conformance`] | `remit-core` driven by the model |
 //! | [`bits`], [`seq`] | compact states |
-//!
-//! Not here yet: the consume claim, which the core has not either; see [`conformance`].
 
 #![forbid(unsafe_code)]
 

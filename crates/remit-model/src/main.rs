@@ -24,6 +24,7 @@ SUBJECT  check        the reference, each fault once, liveness, and what is not 
          race         how often one approval is consumed
          forks        two rules for keying a resume
          parked       crash while parked, durable and volatile
+         claim        workers that want one approval, their leases and crashes, and wrong rules
          scaled       seven million states
          all          everything
 conform  drives remit-core through the model's actions: all sequences at the reference bounds, all states at wider

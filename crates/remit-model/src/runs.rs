@@ -1,6 +1,7 @@
 //! The pinned runs: `models/results.csv` names each run, its module and what TLC counted; `models/cfg` configures it.
 use crate::checker::{check, Error, Outcome, Progress, System, Verdict};
 use crate::config::Config;
+use crate::systems::claim::ConsumeClaim;
 use crate::systems::consume_count::ConsumeCount;
 use crate::systems::lang_graph_fork::LangGraphFork;
 use crate::systems::parked::Parked;
@@ -46,13 +47,13 @@ impl From<&Outcome> for Counts {
 /// One run of `results.csv`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Its configuration is `cfg/NAME.cfg`.
+    /// Its configuration is `cfg/NAME.cfg`, where it is of a TLA+ module.
     pub name: String,
-    /// The TLA+ module.
+    /// The TLA+ module, or [`ConsumeClaim::MODULE`].
     pub module: String,
     /// What is checked, in order.
     pub checked: String,
-    /// What TLC counted and found.
+    /// What TLC counted and found; of the claim's runs, what this checker did.
     pub pinned: Counts,
 }
 
@@ -95,6 +96,10 @@ impl Models {
 
     /// Runs a run.
     pub fn check(&self, run: &Run, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Error> {
+        if run.module == ConsumeClaim::MODULE {
+            let checked: Vec<String> = run.checked.split(' ').map(str::to_string).collect();
+            return check(&ConsumeClaim::of_run(&run.name)?, &checked, false, progress);
+        }
         let c = self.config(&run.name)?;
         match run.module.as_str() {
             "ResumeContract" => search(&ResumeContract::new(&c)?, &c, progress),

@@ -25,7 +25,7 @@ pub const SUBJECTS: &[Subject] = &[
     Subject {
         name: "matrix",
         title: "Fault matrix",
-        has: |run| run.contains("matrix"),
+        has: |run| run.contains("matrix") && !run.starts_with("claim/"),
     },
     Subject {
         name: "separations",
@@ -46,6 +46,11 @@ pub const SUBJECTS: &[Subject] = &[
         name: "parked",
         title: "Crash while parked",
         has: |run| run.starts_with("Parked/") && !run.contains("matrix") && !SCALED.contains(&run),
+    },
+    Subject {
+        name: "claim",
+        title: "The consume claim (three workers, two crashes)",
+        has: |run| run.starts_with("claim/"),
     },
     Subject {
         name: "scaled",
@@ -72,29 +77,38 @@ pub struct Table {
 /// The tables of a subject: its fault matrices as grids, everything else row by row.
 pub fn tables(subject: &Subject, rows: &[Row]) -> Vec<Table> {
     let own = || rows.iter().filter(|(run, _)| subject.has(run));
-    // GRID/FAULT_PROPERTY, in the order of first appearance
-    let cell = |row: &Row| {
+    // GRID/FAULT_PROPERTY, in the order of first appearance; GRID/FAULT_holding is of all properties that hold
+    let grid_and_fault = |row: &Row| {
         let (grid, cell) = row.0.name.rsplit_once('/')?;
         let (fault, property) = cell.split_once('_')?;
-        let is_cell = matches!(
-            grid,
-            "matrix" | "matrix_wide" | "R10" | "Parked/matrix" | "Parked/matrix_wide"
-        ) && fault != "StateRebuild"
-            && property == row.0.checked;
-        is_cell.then(|| (grid.to_string(), fault.to_string(), property.to_string()))
+        let is_cell = match grid {
+            "matrix" | "matrix_wide" | "R10" | "Parked/matrix" | "Parked/matrix_wide" => {
+                fault != "StateRebuild" && property == row.0.checked
+            }
+            "claim/matrix" => property == row.0.checked || property == "holding",
+            _ => false,
+        };
+        is_cell.then(|| (grid.to_string(), fault.to_string()))
     };
     let mut out: Vec<Table> = Vec::new();
-    let mut grids: Vec<String> = own().filter_map(cell).map(|(grid, _, _)| grid).collect();
+    let mut grids: Vec<String> = own()
+        .filter_map(grid_and_fault)
+        .map(|(grid, _)| grid)
+        .collect();
     grids.sort_by_key(|g| (g.len(), g.clone()));
     grids.dedup();
     for grid in grids {
-        let cells: Vec<_> = own()
-            .filter_map(|row| cell(row).map(|c| (c, &row.1)))
-            .filter(|((g, _, _), _)| *g == grid)
-            .collect();
+        let mut cells: Vec<Cell> = Vec::new();
+        for row in own() {
+            let Some((_, fault)) = grid_and_fault(row).filter(|(g, _)| *g == grid) else {
+                continue;
+            };
+            let properties = row.0.checked.split(' ');
+            cells.extend(properties.map(|p| (fault.clone(), p.to_string(), &row.1)));
+        }
         out.push(self::grid(&grid, &cells));
     }
-    let rest: Vec<&Row> = own().filter(|row| cell(row).is_none()).collect();
+    let rest: Vec<&Row> = own().filter(|row| grid_and_fault(row).is_none()).collect();
     if !rest.is_empty() {
         out.push(Table {
             title: String::new(),
@@ -129,12 +143,15 @@ fn flat(run: &Run, c: &Counts) -> Vec<String> {
     ]
 }
 
+/// A fault, a property, and what was counted.
+type Cell<'a> = (String, String, &'a Counts);
+
 /// Faults down, properties across: the depth of the counterexample, or a dash. The last columns count a complete
 /// search, where any cell of the row has one.
-fn grid(name: &str, cells: &[((String, String, String), &Counts)]) -> Table {
+fn grid(name: &str, cells: &[Cell]) -> Table {
     let mut properties: Vec<&String> = Vec::new();
     let mut faults: Vec<&String> = Vec::new();
-    for ((_, fault, property), _) in cells {
+    for (fault, property, _) in cells {
         if !properties.contains(&property) {
             properties.push(property);
         }
@@ -143,18 +160,18 @@ fn grid(name: &str, cells: &[((String, String, String), &Counts)]) -> Table {
         }
     }
     let row = |fault: &&String| {
-        let own = || cells.iter().filter(|((_, f, _), _)| f == *fault);
+        let own = || cells.iter().filter(|(f, _, _)| f == *fault);
         let mut row = vec![fault.to_string()];
         for property in &properties {
-            let verdict = own().find(|((_, _, p), _)| p == *property).map(|(_, c)| *c);
+            let verdict = own().find(|(_, p, _)| p == *property).map(|(_, _, c)| *c);
             row.push(match verdict {
                 Some(c) if c.verdict == "all hold" => "-".to_string(),
                 Some(c) => format!("violated at {}", c.depth),
                 None => String::new(),
             });
         }
-        match own().find(|(_, c)| c.verdict == "all hold") {
-            Some((_, c)) => row.extend([
+        match own().find(|(_, _, c)| c.verdict == "all hold") {
+            Some((_, _, c)) => row.extend([
                 grouped(c.generated),
                 grouped(c.distinct),
                 c.depth.to_string(),
@@ -173,7 +190,8 @@ fn grid(name: &str, cells: &[((String, String, String), &Counts)]) -> Table {
     }
 }
 
-/// The runs in which everything holds, and at which level the situation that each property speaks of first arose.
+/// The runs in which everything holds, at which level the situation that each property speaks of first arose, and
+/// at which each outcome of a step.
 pub fn sometimes(models: &Models) -> Result<Table, Error> {
     let runs = models.runs()?;
     let mut rows = Vec::new();
@@ -181,13 +199,15 @@ pub fn sometimes(models: &Models) -> Result<Table, Error> {
         let run = runs.iter().find(|r| r.name == *name);
         let run = run.ok_or_else(|| Error::Configuration(format!("no such run: {name}")))?;
         let outcome: Outcome = models.check(run, &mut |_| {})?;
-        let seen = outcome
+        let sometimes = outcome
             .sometimes
             .iter()
             .map(|(property, level)| match level {
                 Some(level) => format!("{property} {level}"),
                 None => format!("{property} never"),
             });
+        let events = outcome.events.iter();
+        let seen = sometimes.chain(events.map(|(event, level)| format!("{event} {level}")));
         rows.push(vec![name.to_string(), seen.collect::<Vec<_>>().join(", ")]);
     }
     Ok(Table {
@@ -208,6 +228,8 @@ pub const NOT_VACUOUS: &[&str] = &[
     "matrix/StateRebuild_off",
     "LGF/B_wide",
     "Parked/durable_wide_safety",
+    "claim/one_transaction",
+    "claim/two_writes",
 ];
 
 fn strings<const N: usize>(items: [&str; N]) -> Vec<String> {
@@ -317,10 +339,11 @@ pub fn results(models: &Models, rows: &[Row]) -> Result<String, Error> {
         "# Counts\n\n\
          `cargo run -p remit-model --release -- all --format markdown` prints this page; a test compares the two.\n\
          The numbers were first measured with TLC (breadth-first, one worker, deadlock checking off, no symmetry, no\n\
-         view) and are in `results.csv`, one line for each of the 248 runs; the checker counts the same. Depth is the\n\
-         number of levels of a complete search, or the number of states of a counterexample. Generated and distinct of\n\
-         a violated run are where the search stopped. In a matrix a dash says that the property holds, and the counts\n\
-         are those of the row's complete search.\n\n",
+         view) and are in `results.csv`, one line for each of 248 runs; the checker counts the same. The runs named\n\
+         `claim/` are not TLC's: their steps are decided by `remit-core` itself, and only the checker counted them.\n\
+         Depth is the number of levels of a complete search, or the number of states of a counterexample. Generated\n\
+         and distinct of a violated run are where the search stopped. In a matrix a dash says that the property holds,\n\
+         and the counts are those of the row's complete search.\n\n",
     );
     for subject in SUBJECTS {
         for table in tables(subject, rows) {

@@ -72,6 +72,17 @@ fn a_counterexample_is_replayed_step_by_step() -> io::Result<()> {
         out.ends_with("    lost = true\nand nothing happens any more\n"),
         "{out}"
     );
+    let (_, out, _) = remit_model(&["replay", "claim/matrix/PerCheckpoint_Takeable"])?;
+    assert!(
+        out.contains(
+            "4 Answer(w1, ParkedAgain { answered: true }): Accepted\n    at = question 2\n"
+        ),
+        "{out}"
+    );
+    assert!(
+        out.contains("claims = <<consumed under fence 1>>\n"),
+        "{out}"
+    );
     let (_, out, _) = remit_model(&["replay", "R0_reference"])?;
     assert!(out.contains("nothing to replay"), "{out}");
     Ok(())
@@ -106,6 +117,7 @@ fn what_is_not_understood_is_refused() -> io::Result<()> {
         &["check", "--models"],
         &["check", "--no-such"],
         &["replay", "no-such"],
+        &["replay", "claim/no-such"],
         &["replay", "3,2,2,2,1,1: Consume(v1)"],
         &["replay", "3,9,2,2,1,1: ExecTask"],
         &["conform", "many"],

@@ -69,7 +69,7 @@ fn random_sequences_conform() {
 }
 
 /// What the faults beyond the model's switches break. "step": something was seen that the model does not allow.
-const FURTHER: [(Fault, &[&str]); 9] = [
+const FURTHER: [(Fault, &[&str]); 14] = [
     (Fault::ReplayUnderLedger, &["PC", "step"]),
     (Fault::OrderSensitive, &["RD"]),
     (Fault::StuckFrontier, &["frontier"]),
@@ -79,6 +79,11 @@ const FURTHER: [(Fault, &[&str]); 9] = [
     (Fault::StickyAnswer, &["FD", "attempts", "step"]),
     (Fault::ForgottenAnswer, &["attempts"]),
     (Fault::VolatileParking, &["step"]),
+    (Fault::ConsumedAgain, &["COc", "claims"]),
+    (Fault::LeaseIgnored, &["COc", "claims"]),
+    (Fault::LeaseForEver, &["COc", "claims"]),
+    (Fault::FenceIgnored, &["COc", "claims"]),
+    (Fault::KeptByFailure, &["claims"]),
 ];
 
 /// A switch of the model, planted in the core, breaks the properties that the fault matrix says, and no others.

@@ -1,6 +1,8 @@
-//! Every run of `models/results.csv`, counted anew: generated, distinct, depth and verdict as TLC has them.
+//! Every run of `models/results.csv`, counted anew: generated, distinct, depth and verdict as TLC has them, or, of the
+//! claim's runs, as this checker had them.
 use remit_model::checker::Error;
 use remit_model::runs::{Counts, Models, Run, SCALED};
+use remit_model::systems::claim::ConsumeClaim;
 
 /// The runs among these that differ from what is pinned.
 fn differing(runs: &[Run]) -> Result<Vec<(String, Counts)>, Error> {
@@ -15,14 +17,28 @@ fn differing(runs: &[Run]) -> Result<Vec<(String, Counts)>, Error> {
     Ok(differ)
 }
 
+/// The runs of the TLA+ modules, and the claim's.
+fn runs() -> Result<(Vec<Run>, Vec<Run>), Error> {
+    let runs = Models::of_the_repository().runs()?.into_iter();
+    Ok(runs.partition(|r| r.module != ConsumeClaim::MODULE))
+}
+
 #[test]
 fn every_run_is_as_tlc_counted_it() -> Result<(), Error> {
-    let (scaled, rest): (Vec<Run>, Vec<Run>) = Models::of_the_repository()
-        .runs()?
+    let (scaled, rest): (Vec<Run>, Vec<Run>) = runs()?
+        .0
         .into_iter()
         .partition(|r| SCALED.contains(&r.name.as_str()));
     assert_eq!((scaled.len(), rest.len()), (3, 245));
     assert_eq!(differing(&rest)?, []);
+    Ok(())
+}
+
+#[test]
+fn every_run_of_the_claim_is_as_pinned() -> Result<(), Error> {
+    let (_, claim) = runs()?;
+    assert_eq!(claim.len(), 22);
+    assert_eq!(differing(&claim)?, []);
     Ok(())
 }
 
@@ -49,7 +65,7 @@ fn a_wrong_pin_is_noticed() -> Result<(), Error> {
 #[test]
 fn the_configurations_check_what_the_table_says() -> Result<(), Error> {
     let models = Models::of_the_repository();
-    for run in models.runs()? {
+    for run in runs()?.0 {
         let c = models.config(&run.name)?;
         let names = [c.invariants.join(" "), c.properties.join(" ")].join(" ");
         assert_eq!(names.trim(), run.checked, "{}", run.name);

@@ -1,8 +1,9 @@
-//! Another engine on the same systems: stateright searches two of them and must count the same.
+//! Another engine on the same systems: stateright searches three of them and must count the same.
 //!
 //! It takes over the transition functions, not the search, the packing of states or the counting.
 use remit_model::checker::{check, Error, System};
 use remit_model::runs::Models;
+use remit_model::systems::claim::{ConsumeClaim, MATRIX};
 use remit_model::systems::consume_count::ConsumeCount;
 use remit_model::systems::ResumeContract;
 use stateright::{Checker, Model, Property};
@@ -80,6 +81,22 @@ fn the_reference_and_the_wide_race_count_alike() -> Result<(), Error> {
     assert_eq!(both(reference)?, [(87, 59, 8); 2]);
     let race = ConsumeCount::new(&models.config("R11/wide_race_idempotent_holding")?)?;
     assert_eq!(both(race)?, [(14_986, 8_191, 14); 2]);
+    Ok(())
+}
+
+#[test]
+fn the_claim_counts_alike() -> Result<(), Error> {
+    for (two_writes, counts) in [
+        (false, (80_768, 10_487, 15)),
+        (true, (701_477, 111_620, 20)),
+    ] {
+        let claim = ConsumeClaim {
+            bounds: MATRIX,
+            two_writes,
+            fault: None,
+        };
+        assert_eq!(both(claim)?, [counts; 2]);
+    }
     Ok(())
 }
 

@@ -36,6 +36,11 @@ pub trait System {
     /// The fairness condition that a step belongs to.
     fn fair(a: &Self::Action) -> Option<usize>;
 
+    /// What comes of a step, where a system's steps have outcomes to be told apart.
+    fn event(_: &Self::Action) -> Option<&'static str> {
+        None
+    }
+
     /// Writes a state as bits.
     fn pack(&self, s: &Self::State, w: &mut Writer);
 
@@ -121,6 +126,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// For each invariant asked for: its name, and the level at which its `sometimes` was first true.
     pub sometimes: Vec<(&'static str, Option<u32>)>,
+    /// Each event, in the order in which they were first seen, and the level to which the step led.
+    pub events: Vec<(&'static str, u32)>,
 }
 
 /// How far a search is.
@@ -163,6 +170,7 @@ pub fn check<S: System>(
             .map(|p| p.name)
             .zip(search.sometimes)
             .collect(),
+        events: search.events,
     })
 }
 
@@ -174,6 +182,7 @@ struct Search<'a, S: System> {
     depth: u32,
     verdict: Verdict,
     sometimes: Vec<Option<u32>>,
+    events: Vec<(&'static str, u32)>,
 }
 
 impl<'a, S: System> Search<'a, S> {
@@ -191,6 +200,7 @@ impl<'a, S: System> Search<'a, S> {
             generated: 0,
             depth: 1,
             verdict: Verdict::Holds,
+            events: Vec::new(),
         })
     }
 
@@ -209,8 +219,9 @@ impl<'a, S: System> Search<'a, S> {
             }
             let state = system.unpack(&mut Reader::new(self.seen.code(place)));
             let mut going = Ok(true);
-            system.next(&state, &mut |_, successor| {
+            system.next(&state, &mut |action, successor| {
                 if going == Ok(true) {
+                    self.note(S::event(&action));
                     going = self.visit(&successor, place);
                 }
             });
@@ -227,6 +238,13 @@ impl<'a, S: System> Search<'a, S> {
             }
         }
         Ok(true)
+    }
+
+    fn note(&mut self, event: Option<&'static str>) {
+        let known = |e: &&str| self.events.iter().any(|(known, _)| known == e);
+        if let Some(event) = event.filter(|e| !known(e)) {
+            self.events.push((event, self.depth + 1));
+        }
     }
 
     /// Counts a state and, if it is new, looks at the invariants. Does the search go on?

@@ -54,6 +54,13 @@ impl System for Drawing {
         a.1
     }
 
+    fn event(a: &Move) -> Option<&'static str> {
+        [None, Some("one"), None, Some("three")]
+            .get(usize::from(a.0))
+            .copied()
+            .flatten()
+    }
+
     fn pack(&self, s: &u8, w: &mut Writer) {
         w.number(usize::from(*s), 3);
     }
@@ -100,6 +107,7 @@ fn counts_are_tlc_s() -> Result<(), Error> {
     assert_eq!((o.generated, o.distinct, o.depth), (7, 5, 4));
     assert_eq!(o.verdict, Verdict::Holds);
     assert_eq!(o.sometimes, [("any", None)]);
+    assert_eq!(o.events, [("one", 2), ("three", 3)]);
     Ok(())
 }
 

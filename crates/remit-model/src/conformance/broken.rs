@@ -1,8 +1,9 @@
 //! Cores with one planted fault each. A check that passes them all would show nothing.
 use super::core::{Core, Shipped};
 use remit_core::branch::Ordinal;
+use remit_core::claim::{Input, State, Verdict};
 use remit_core::recovery::{is_recorded, Decision, Record};
-use remit_core::stray::Verdict;
+use remit_core::stray;
 use remit_core::view::{Intent, Show, Write};
 
 /// The faults: the model's six switches first, then mistakes of other kinds.
@@ -38,10 +39,20 @@ pub enum Fault {
     ForgottenAnswer,
     /// A pending question is forgotten by recovery.
     VolatileParking,
+    /// A claim that was consumed can be had again.
+    ConsumedAgain,
+    /// A claim is taken over before its lease has run out.
+    LeaseIgnored,
+    /// A claim is not taken over when its lease has run out.
+    LeaseForEver,
+    /// A claim is consumed by a run that was taken over.
+    FenceIgnored,
+    /// A failed run does not free its claim.
+    KeptByFailure,
 }
 
 /// All faults.
-pub const FAULTS: [Fault; 15] = [
+pub const FAULTS: [Fault; 20] = [
     Fault::Replay,
     Fault::ForkIgnore,
     Fault::InvalidPersist,
@@ -57,6 +68,11 @@ pub const FAULTS: [Fault; 15] = [
     Fault::StickyAnswer,
     Fault::ForgottenAnswer,
     Fault::VolatileParking,
+    Fault::ConsumedAgain,
+    Fault::LeaseIgnored,
+    Fault::LeaseForEver,
+    Fault::FenceIgnored,
+    Fault::KeptByFailure,
 ];
 
 /// The shipped core with a fault.
@@ -166,9 +182,30 @@ impl Core for Broken {
         }
     }
 
-    fn judge_stray(&self) -> Verdict {
+    fn claim(&mut self, input: Input) -> Verdict {
+        let state = &mut self.shipped.claim.state;
+        let input = match (self.fault, input, *state) {
+            (Fault::ConsumedAgain, Input::Acquire { .. }, State::Consumed { .. })
+            | (Fault::LeaseIgnored, Input::Acquire { .. }, State::Held { .. }) => {
+                *state = State::Free;
+                input
+            }
+            (Fault::LeaseForEver, Input::Acquire { owner, lease, .. }, _) => {
+                let now = 0;
+                Input::Acquire { owner, now, lease }
+            }
+            (Fault::FenceIgnored, Input::Consume { .. }, State::Held { owner, fence, .. }) => {
+                Input::Consume { owner, fence }
+            }
+            (Fault::KeptByFailure, Input::Release { .. }, _) => return Verdict::Accepted,
+            _ => input,
+        };
+        self.shipped.claim(input)
+    }
+
+    fn judge_stray(&self) -> stray::Verdict {
         match self.fault {
-            Fault::DoubleConsume => Verdict::Accept,
+            Fault::DoubleConsume => stray::Verdict::Accept,
             _ => self.shipped.judge_stray(),
         }
     }

@@ -1,5 +1,6 @@
 //! What the world asks of the core. [`Shipped`] passes every question on to `remit-core` and adds nothing.
 use remit_core::branch::{self, Forks, Ordinal};
+use remit_core::claim::{self, Claim};
 use remit_core::commit::{self, Plane};
 use remit_core::ledger::{self, Ledger};
 use remit_core::recovery::{self, Decision, Record};
@@ -23,6 +24,8 @@ pub trait Core: Clone + Debug {
     fn is_open(&self, writes: &[Write], task: u32) -> bool;
     /// What recovery does with each task.
     fn plan(&mut self, log: &[Record], tasks: &[u64]) -> Vec<Decision>;
+    /// What an input does to the claim on the gate's question.
+    fn claim(&mut self, input: claim::Input) -> claim::Verdict;
     /// The verdict on a bare answer to a finished thread.
     fn judge_stray(&self) -> Verdict;
 }
@@ -33,6 +36,8 @@ pub struct Shipped {
     ledger: Ledger,
     plane: Plane,
     forks: Forks,
+    /// What the store holds of the claim on the gate's question.
+    pub claim: Claim,
 }
 
 impl Default for Shipped {
@@ -41,6 +46,7 @@ impl Default for Shipped {
             ledger: ledger::empty(),
             plane: commit::empty(),
             forks: branch::empty(),
+            claim: claim::fresh(),
         }
     }
 }
@@ -59,6 +65,7 @@ impl Clone for Shipped {
             forks: Forks {
                 entries: self.forks.entries.clone(),
             },
+            claim: self.claim,
         }
     }
 }
@@ -91,6 +98,12 @@ impl Core for Shipped {
 
     fn plan(&mut self, log: &[Record], tasks: &[u64]) -> Vec<Decision> {
         recovery::plan(log, tasks)
+    }
+
+    fn claim(&mut self, input: claim::Input) -> claim::Verdict {
+        let (claim, verdict) = claim::decide(self.claim, input);
+        self.claim = claim;
+        verdict
     }
 
     fn judge_stray(&self) -> Verdict {

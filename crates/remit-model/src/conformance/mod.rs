@@ -1,13 +1,14 @@
 //! `remit-core` held against the model.
 //!
 //! The model's action alphabet, guards included, drives the core's own public functions: the effect ledger, the
-//! commit frontier, branches, the view, recovery and the judgement on strays. What happens outside (which effects
-//! fired, what was served, what the store holds) is written down by code that shares nothing with the core, in the
-//! model's variables. After every action the six invariants must hold, the step must be one that the model allows,
-//! and the branches must be whole.
+//! commit frontier, branches, the view, recovery, the claim and the judgement on strays. What happens outside (which
+//! effects fired, what was served, what the store holds) is written down by code that shares nothing with the core, in
+//! the model's variables. After every action the six invariants must hold, the step must be one that the model
+//! allows, and the branches must be whole.
 //!
-//! Not here yet: the consume claim (several consumers of one interrupt, CO-c). The core has no such module so far;
-//! with it the racer of `R11_ConsumeCount` becomes an action here.
+//! The racer of `R11_ConsumeCount` is part of every answer here: before the answer that counts a process dies and a task
+//! fails, and a second consumer asks for the claim at each stage. Authority must be taken once (CO-c), and everybody
+//! must be told what it should. All orders of several workers are searched elsewhere, in [`crate::systems::claim`].
 //!
 //! | module | holds |
 //! |---|---|

@@ -8,7 +8,7 @@ use crate::systems::{Decision, ResumeContract, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What must hold after every action, beside the six invariants.
-pub const ALSO: [&str; 4] = ["step", "branches", "frontier", "attempts"];
+pub const ALSO: [&str; 6] = ["step", "branches", "frontier", "attempts", "COc", "claims"];
 
 /// A fork, as seen from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,6 +40,10 @@ pub struct Shadow {
     steps_allowed: bool,
     /// Every attempt to answer that came to nothing left behind what it should.
     attempts_served: bool,
+    /// How often authority was taken from the question.
+    pub takings: u8,
+    /// Everybody who asked for the claim, or spoke for a grant, was told what it should be told.
+    claims_told: bool,
 }
 
 impl Default for Shadow {
@@ -52,6 +56,8 @@ impl Default for Shadow {
             plans_agree: true,
             steps_allowed: true,
             attempts_served: true,
+            takings: 0,
+            claims_told: true,
         }
     }
 }
@@ -102,6 +108,11 @@ impl Shadow {
         self.attempts_served &= as_it_should;
     }
 
+    /// Somebody was told something of the claim. Was it what it should be?
+    pub fn told(&mut self, as_it_should: bool) {
+        self.claims_told &= as_it_should;
+    }
+
     /// A step ended, after which the model allows this.
     pub fn stepped(&mut self, expected: &Run) {
         self.steps_allowed &= self.run == *expected;
@@ -127,6 +138,8 @@ impl Shadow {
             (ALSO[1], self.branches_are_whole()),
             (ALSO[2], frontier == durable.len()),
             (ALSO[3], self.attempts_served),
+            (ALSO[4], self.takings == u8::from(s.consumed.is_some())),
+            (ALSO[5], self.claims_told),
         ];
         let broken = holds.into_iter().filter(|(_, holds)| !holds);
         broken.map(|(name, _)| name).collect()

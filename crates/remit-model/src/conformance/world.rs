@@ -9,6 +9,7 @@ use crate::checker::System;
 use crate::systems::parked::{Parked, State};
 use crate::systems::{Action, Bounds, Faults, ResumeContract, Run};
 use remit_core::branch::Ordinal;
+use remit_core::claim::{word, Fate, Input, Verdict as Told};
 use remit_core::recovery::{Decision, Record};
 use remit_core::stray::Verdict;
 use remit_core::view::{Class, Intent, Question, Show, Slot, Write};
@@ -25,6 +26,16 @@ const MAIL: u64 = 1;
 
 /// Stands for the value of a call that brings none: if it is served, the question is asked again.
 const ASKED_AGAIN: u8 = 0;
+
+/// Those who want to answer: the process that dies, the one whose task fails, the one that counts, and a racer that
+/// read the thread while it was parked.
+const DIES: u64 = 1;
+const FAILS: u64 = 2;
+const ANSWERS: u64 = 3;
+const RACES: u64 = 4;
+
+/// How long each of them has the claim.
+const LEASE: u64 = 10;
 
 /// A world in some state.
 #[derive(Clone, Debug)]
@@ -75,7 +86,7 @@ impl<C: Core> World<C> {
             Action::ForkResume(v) => self.fork_resume(v),
             Action::CrashRecover(_) | Action::CrashParked(_) => self.crash_recover(),
             Action::ExtraResume => self.extra_resume(),
-            // the claim's, once the core has one
+            // this model does not offer it: the racers are in `consume`
             Action::RaceConsume(_) => (),
         }
         self.shadow.stepped(expected);
@@ -182,6 +193,12 @@ impl<C: Core> World<C> {
 
     fn consume(&mut self, v: u8) {
         self.attempt(v % self.model.base.bounds.values + 1, v);
+        let fence = self.acquire(ANSWERS, LEASE);
+        self.race(LEASE, |told| matches!(told, Told::Refused { .. }));
+        self.settle(ANSWERS, fence, Fate::Put, |told| told == Told::Accepted);
+        let consumed = |told| told == Told::AlreadyConsumed { fence };
+        self.race(3 * LEASE, consumed);
+        self.settle(FAILS, fence.saturating_sub(1), Fate::Put, consumed);
         let served = self.served(Intent::Answer, v);
         self.take(served, v);
         let run = &mut self.shadow.run;
@@ -190,6 +207,44 @@ impl<C: Core> World<C> {
         run.fork_vals = [v].into_iter().collect();
         run.fork_outs = [served].into_iter().collect();
         self.run_task(self.gate());
+    }
+
+    /// Asks for the claim, which should be had at once, and returns the fence. A run that is refused comes back when
+    /// a lease is over; 0 if it is refused again.
+    fn acquire(&mut self, owner: u64, now: u64) -> u64 {
+        for (now, right) in [(now, true), (now + LEASE, false)] {
+            let lease = LEASE;
+            let told = self.core.claim(Input::Acquire { owner, now, lease });
+            if let Told::Granted { fence, .. } = told {
+                self.shadow.told(right);
+                return fence;
+            }
+        }
+        self.shadow.told(false);
+        0
+    }
+
+    /// A run's last word on the claim. If that takes the authority, it is written down.
+    fn settle(&mut self, owner: u64, fence: u64, fate: Fate, right: impl Fn(Told) -> bool) {
+        let told = self.core.claim(word(owner, fence, fate));
+        self.shadow.told(right(told));
+        // the answer that counts is stored whatever the store says: a word that was refused shows as one too many
+        let takes = told == Told::Accepted || owner == ANSWERS;
+        self.shadow.takings += u8::from(takes && fate == Fate::Put);
+    }
+
+    /// A second consumer asks for the claim, and answers if it has it.
+    fn race(&mut self, now: u64, right: impl Fn(Told) -> bool) {
+        let input = Input::Acquire {
+            owner: RACES,
+            now,
+            lease: LEASE,
+        };
+        let told = self.core.claim(input);
+        self.shadow.told(right(told));
+        if let Told::Granted { fence, .. } = told {
+            self.settle(RACES, fence, Fate::Put, |_| false);
+        }
     }
 
     /// The task takes an answer: a bare one is recorded in the null task's row, then under the task.
@@ -201,6 +256,8 @@ impl<C: Core> World<C> {
     /// Before the answer that counts, another one came to nothing: first the process died before the task took it,
     /// then the task took it and failed. A retry is served it, nobody else is (DESIGN 2, fact 4).
     fn attempt(&mut self, failed: u8, next: u8) {
+        let fence = self.acquire(DIES, 0);
+        self.race(0, |told| matches!(told, Told::Refused { .. }));
         self.record(
             Slot::Null,
             Class::Resume,
@@ -208,8 +265,14 @@ impl<C: Core> World<C> {
             Some(failed),
         );
         self.shadow.attempted(self.is_left_to_a_retry(failed, next));
+        // the lease of the dead runs out; what it had sent before arrives late
+        let taken_over = self.acquire(FAILS, LEASE);
+        self.settle(DIES, fence, Fate::Put, |told| told == Told::Stale);
         self.take(failed, failed);
         self.record(self.slot(), Class::Error, None, None);
+        self.settle(FAILS, taken_over, Fate::Failed, |told| {
+            told == Told::Accepted
+        });
         self.shadow.attempted(self.is_left_to_a_retry(failed, next));
     }
 
