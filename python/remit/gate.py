@@ -312,27 +312,16 @@ class Gate:
         self, claim: Claim, loaded: Loaded, answer_id: str | None, digest: str | None
     ) -> Steps[Claim | Grant | None]:
         """Acquires a claim, as the core decides. Where it was consumed: by whom."""
-        now, pause, patience = 0, _FIRST_PAUSE_S, _clock() + self._config.conflict_timeout
+        pause, patience = _FIRST_PAUSE_S, _clock() + self._config.conflict_timeout
         last: Grant | None = None
         running: Grant | None = None
+        now, before = 0, _clock()
         _live.add(claim.run_id)
         try:
             while True:
-                wanted = ClaimInput.acquire(claim.owner, claim.lease)
-                if running is not None and running.key == claim.key:
-                    last = running
-                elif running is not None and not (yield from self._is_over(claim, running, now)):
-                    if self._config.on_conflict == "raise" or _clock() + pause >= patience:
-                        raise _conflict("conflict-held", claim.key, loaded, running)
-                    yield Pause(pause)
-                    pause = min(pause * 2, _LONGEST_PAUSE_S)
-                    last, running, now = yield from claim.claims.look(claim.key)
-                    continue
                 row = None if last is None else (last.state, last.owner, last.fence, last.lease_end)
-                (_, _, fence, _), verdict = decide(row, wanted, now)
-                if verdict == ClaimVerdict.GRANTED:
-                    if last is not None and last.running:
-                        yield from claim.claims.settle(last.key, last.fence, "free", "expired", False, last.lease_end)
+                (_, _, fence, _), verdict = decide(row, ClaimInput.acquire(claim.owner, claim.lease), now)
+                if running is None and verdict == ClaimVerdict.GRANTED:
                     before = _clock()
                     lease_end = yield from claim.claims.grant(
                         claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest
@@ -340,29 +329,23 @@ class Gate:
                     if lease_end is not None:
                         claim.fence, claim.sure_until = fence, before + claim.lease / _MICROSECONDS
                         return claim
-                elif verdict == ClaimVerdict.ALREADY_CONSUMED:
+                elif running is not None and running.owner == claim.owner:  # the answer to the grant was lost
+                    claim.fence, claim.sure_until = running.fence, before + claim.lease / _MICROSECONDS
+                    return claim
+                elif verdict == ClaimVerdict.ALREADY_CONSUMED and (running is None or running.key == claim.key):
                     return last
-                elif last is not None and not (yield from self._is_over(claim, last, now)):
-                    if self._config.on_conflict == "raise" or _clock() + pause >= patience:
-                        raise _conflict("conflict-held", claim.key, loaded, last)
+                elif running is not None and (outcome := _ending(running, now)) is not None:
+                    # if it just gave a sign of life, nothing is changed
+                    yield from claim.claims.settle(running.key, running.fence, *outcome, False, running.lease_end)
+                elif self._config.on_conflict == "raise" or _clock() + pause >= patience:
+                    raise _conflict("conflict-held", claim.key, loaded, running or last)
+                else:
                     yield Pause(pause)
                     pause = min(pause * 2, _LONGEST_PAUSE_S)
                 last, running, now = yield from claim.claims.look(claim.key)
         finally:
             if claim.fence == 0:
                 _live.discard(claim.run_id)
-
-    def _is_over(self, claim: Claim, grant: Grant, now: int) -> Steps[bool]:
-        """Is a grant that runs known to be over? Then that is recorded."""
-        if now >= grant.lease_end:
-            state, outcome = "free", "expired"
-        elif (holder := owner_of(grant)).is_dead:
-            state, outcome = _settled(grant.owner, grant.fence, ClaimInput.declare_dead(grant.owner, grant.fence))
-            log.info("%s is dead; thread %s is free again", holder, grant.key.thread)
-        else:
-            return False
-        yield from claim.claims.settle(grant.key, grant.fence, state, outcome, False, grant.lease_end)
-        return True
 
     def _is_new(self, claims: Claims, key: Key, answer_id: str, digest: str) -> Steps[None]:
         """An answer's id names one answer, which is delivered once."""
@@ -469,7 +452,7 @@ class Gate:
             return
         key, _ = _key(_editor(conf, tup), tup, loaded)
         _, running, now = yield from claims.look(key)
-        if running is not None and now < running.lease_end and not owner_of(running).is_dead:
+        if running is not None and _ending(running, now) is None:
             raise _conflict("conflict-held", key, loaded, running)
 
     # -- for people ------------------------------------------------------------------------------------------
@@ -496,6 +479,16 @@ class Gate:
         """Deletes a thread's grants, where another store than the saver's own has them."""
         if self._claims is not None and not hasattr(self._claims, "delete_grants"):
             yield from self._claims.forget(thread)
+
+
+def _ending(grant: Grant, now: int) -> tuple[str, str] | None:
+    """State and outcome of a grant that runs, if it is known to be over."""
+    if now >= grant.lease_end:
+        return "free", "expired"
+    if (holder := owner_of(grant)).is_dead:
+        log.info("%s is dead; thread %s is free again", holder, grant.key.thread)
+        return _settled(grant.owner, grant.fence, ClaimInput.declare_dead(grant.owner, grant.fence))
+    return None
 
 
 def _serves(loaded: Loaded) -> bool:

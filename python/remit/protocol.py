@@ -40,7 +40,7 @@ from ._core import (
 from .claims import Claims, Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Pause, Steps
-from .gate import ANSWER_ID, BRANCH, GATE, Done, Gate, identity
+from .gate import ANSWER_ID, BRANCH, GATE, Claim, Done, Gate, identity
 from .ids import follow
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
 from .rows import (
@@ -152,7 +152,7 @@ class Protocol:
             if run.answer is not None:
                 state = _state_of(tup, loaded)
                 self._judge(run, state, loaded, tup.checkpoint["id"])
-                if state == Thread.UNFINISHED and not run.answer[0]:
+                if state == Thread.UNFINISHED and not run.answer[0] and not addressed and not wanted:
                     yield from self._judge_edited(run, tup)
             elif run.intent == Intent.NEW_INPUT and loaded.open:
                 self._report_withdrawn(run, loaded, tup.checkpoint["id"])
@@ -415,6 +415,13 @@ class Protocol:
         if line is not None:
             line.head = checkpoint
 
+    def not_stored(self, config: Any, checkpoint: str) -> None:
+        """The checkpoint that a run's line was taken on by was not stored after all."""
+        conf = config["configurable"]
+        run, parent = self._run_of(conf), conf.get("checkpoint_id")
+        if run is not None and run.line is not None and run.line.head == checkpoint:
+            run.line.head = parent or ""
+
     def _check_deleted(self, run: Run | None) -> None:
         """A deleted thread is not made again by a run that began before.
 
@@ -524,21 +531,28 @@ class Protocol:
             if not operation.is_ready():
                 yield Await(operation)
             args = (_without_keys(config), checkpoint, metadata, versions)
-            if claim is None:
-                return (yield Ask("put", args))
-            if run is not None and run.parent is not None:
-                yield from self.gate.check(claim)
-                return (yield Ask("put", args))
             try:
-                ends = run is None or _waits_for_nothing(checkpoint)
-                stored = yield from self.gate.land(claim, Fate.PUT, ends, "put", args)
-                claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
-                return stored
-            finally:
-                if run is None:
-                    yield from self.gate.give_back(claim)
+                return (yield from self._store(run, claim, checkpoint, args))
+            except Exception:
+                self.not_stored(config, checkpoint["id"])
+                raise
         finally:
             operation.finish()
+
+    def _store(self, run: Run | None, claim: Claim | None, checkpoint: Any, args: tuple[Any, ...]) -> Steps[Any]:
+        """Stores a checkpoint under the claim that covers it, if any: an edit's, the run's, or its parent's."""
+        if claim is not None and run is not None and run.parent is not None:
+            yield from self.gate.check(claim)
+        if claim is None or (run is not None and run.parent is not None):
+            return (yield Ask("put", args))
+        try:
+            ends = run is None or _waits_for_nothing(checkpoint)
+            stored = yield from self.gate.land(claim, Fate.PUT, ends, "put", args)
+        finally:
+            if run is None:
+                yield from self.gate.give_back(claim)
+        claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
+        return stored
 
     def _extend(self, run: Run | None, conf: Mapping[str, Any], checkpoint: str, refused: Exception | None) -> None:
         """Extends the run's durable prefix: by a valid state, in its line."""

@@ -195,7 +195,11 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
                 wait_for(operation)
             return self.inner.put(config, checkpoint, metadata, new_versions)
         except Exception as error:
-            return do_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+            try:
+                return do_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+            except Exception:
+                self._protocol.not_stored(config, checkpoint["id"])
+                raise
         finally:
             operation.finish()
     return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
@@ -211,7 +215,11 @@ def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_ver
             try:
                 return await self.inner.aput(config, checkpoint, metadata, new_versions)
             except Exception as error:
-                return await ado_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+                try:
+                    return await ado_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+                except Exception:
+                    self._protocol.not_stored(config, checkpoint["id"])
+                    raise
 
         return Landing(operation, put)
     steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
