@@ -30,6 +30,10 @@ class RemitConfig(BaseModel):
             looked at, on another host or in another container. A living run renews it.
         on_conflict: what becomes of a run that finds the questions taken: `"raise"`, or `"wait"` for the outcome.
         conflict_timeout: how long it waits at most, in seconds.
+        detect_mutation: refuse a checkpoint of a run that changed a channel's value in place: it would not be stored
+            by savers that store what has a new version. Each value is serialized once more.
+        self_check: check `inner` when it is wrapped (an asynchronous saver: at its first read), on a thread of its own
+            that is deleted again, and refuse one that loses or mixes up what a resume needs.
         claim_store: where claims are kept, a `remit.claims.ClaimStore`; by default in the saver's own database.
     """
 
@@ -44,6 +48,8 @@ class RemitConfig(BaseModel):
     on_conflict: Literal["raise", "wait"] = "raise"
     conflict_timeout: float = Field(default=60.0, ge=0, allow_inf_nan=False)
     claim_store: Any = None
+    detect_mutation: StrictBool = False
+    self_check: StrictBool = False
 
     @classmethod
     def make(cls, config: RemitConfig | None, options: dict[str, Any]) -> RemitConfig:

@@ -53,19 +53,19 @@ class _Handler(BaseCallbackHandler):
         _current.set(call)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._end(run_id)
+        self._end(run_id, failed=False)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._end(run_id)
+        self._end(run_id, failed=True)
 
-    def _end(self, run_id: UUID) -> None:
+    def _end(self, run_id: UUID, failed: bool) -> None:
         call = _live.pop(run_id, None)
         if call is not None:
             # a context may keep the call long after its end: let go of what it held
             call.input = _NOTHING
             if call.run is not None:
                 run, call.run = call.run, None
-                run.end()
+                run.end(failed)
 
 
 # of all that happens inside a call only chains are followed

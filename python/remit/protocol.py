@@ -12,6 +12,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 from weakref import WeakValueDictionary
@@ -57,6 +58,7 @@ from .rows import (
     waiting_write,
 )
 from .run import Line, Run, Token
+from .selfcheck import check
 from .validation import Validator, Validators
 
 log = logging.getLogger("remit")
@@ -75,8 +77,14 @@ _POLICY = {"warn": Policy.WARN, "raise": Policy.RAISE, "ignore": Policy.IGNORE}
 class Protocol:
     """The protocols of one wrapped saver. Shared by its clones."""
 
-    def __init__(self, config: RemitConfig, store: Store, claims: Claims | None, local: Claims, saver: str) -> None:
+    def __init__(
+        self, config: RemitConfig, store: Store, claims: Claims | None, local: Claims, saver: str, serde: Any
+    ) -> None:
         self.config = config
+        self.saver = saver
+        self.serde = serde
+        self.is_checked = not config.self_check
+        self.is_warned = False
         self.store = store
         self.gate = Gate(config, claims, local, saver)
         self.planes = Planes()
@@ -92,8 +100,13 @@ class Protocol:
     def get_tuple(self, config: Any) -> Steps[CheckpointTuple | None]:
         """A load. An executing loop's is answered by what its call wants; anybody else's changes nothing."""
         conf = config["configurable"]
+        if not self.is_checked:
+            yield from check(self.saver)
+            self.is_checked = True
         if _EXECUTING not in conf or conf.get("remit_inspect"):
             return _decoded((yield Ask("get_tuple", (config,))))
+        if self.validators and not self.is_warned and conf.get(_DURABILITY, "sync") != "sync":
+            self._warn_of_durability(conf[_DURABILITY])
         call = current_call()
         thread, namespace = str(conf["thread_id"]), conf.get("checkpoint_ns") or ""
         if call is not None and call.run is not None and (call.run.thread, call.run.namespace) == (thread, namespace):
@@ -304,6 +317,8 @@ class Protocol:
         run.tasks = loaded.tasks
         run.finished = loaded.finished
         run.values, run.values_of = tup.checkpoint["channel_values"], run.checkpoint
+        if self.config.detect_mutation:
+            run.digests = self._digests(run.values)
         if run.answer is not None and not run.answer[0] and loaded.asking is not None:
             task = loaded.tasks[loaded.asking]
             binds = task.binds
@@ -366,6 +381,16 @@ class Protocol:
             raise error
         if isinstance(error, RemitStrayResume):
             warnings.warn(error, stacklevel=_callers_level())
+
+    def _warn_of_durability(self, durability: str) -> None:
+        """A state is validated when it is stored, and so late another node may have run on it. Said once."""
+        self.is_warned = True
+        log.warning(
+            "with durability %r a node may run on a state that the validator is about to refuse; durability='sync'"
+            " validates each state before it",
+            durability,
+            extra={"remit_code": "late-validation"},
+        )
 
     def _judge_edited(self, run: Run, tup: CheckpointTuple) -> Steps[None]:
         """A bare answer to a thread whose state was edited while it was parked: its question was another one. (At a
@@ -477,13 +502,14 @@ class Protocol:
             return False
         if run.fork is not None or (answered and run.bound is not None and run.bound[0] != task_id):
             return False
+        run.has_acted = True
         known = run.tasks.get(task_id)
         return known is None or (known.answers is None and not known.attempts and task_id not in run.finished)
 
     def is_plain_put(self, conf: Mapping[str, Any], checkpoint: str) -> bool:
         """May a checkpoint be stored as it is? One that follows in its run's line may, off a branch and without a
         validator."""
-        if self.validators or not _KEYS.isdisjoint(conf):
+        if self.validators or self.config.detect_mutation or not _KEYS.isdisjoint(conf):
             return False
         run = self._run_of(conf)
         parent = conf.get("checkpoint_id")
@@ -514,6 +540,8 @@ class Protocol:
                 if refused is not None and run is not None:
                     yield from self._take_back(run, config)
             self._check_deleted(run)
+            if refused is None and run is not None and self.config.detect_mutation:
+                refused = self._mutated(run, checkpoint, versions)
             self._extend(run, conf, checkpoint["id"], refused)
             if run is not None:
                 self._check_line(run, checkpoint["id"], conf.get("checkpoint_id"))
@@ -527,6 +555,7 @@ class Protocol:
             if line is not None:
                 metadata = {**metadata, BRANCH: line}  # a copy: LangGraph streams its own
             if run is not None:
+                run.has_acted = True
                 run.values, run.values_of = checkpoint["channel_values"], checkpoint["id"]
             if not operation.is_ready():
                 yield Await(operation)
@@ -553,6 +582,35 @@ class Protocol:
                 yield from self.gate.give_back(claim)
         claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
         return stored
+
+    def _mutated(self, run: Run, checkpoint: Any, versions: Mapping[str, Any]) -> Exception | None:
+        """The refusal of a checkpoint that holds a value which changed and has no new version."""
+        known, run.digests = run.digests or {}, self._digests(checkpoint["channel_values"])
+        for channel, digest in run.digests.items():
+            if channel not in versions and known.get(channel, digest) != digest:
+                run.refused_at = checkpoint["id"]
+                return refuse(
+                    "mutated-in-place",
+                    field=channel,
+                    value_type=type(checkpoint["channel_values"][channel]).__name__,
+                    errors=[],
+                    detail="changed in place",
+                    thread=run.thread,
+                    namespace=run.namespace,
+                    checkpoint=checkpoint["id"],
+                )
+        return None
+
+    def _digests(self, values: Mapping[str, Any]) -> dict[str, bytes]:
+        """Digests of channel values, but for those that the serializer does not take."""
+        digests: dict[str, bytes] = {}
+        for channel, value in values.items():
+            try:
+                _, data = self.serde.dumps_typed(value)
+            except Exception:
+                continue
+            digests[channel] = blake2b(data, digest_size=16).digest()
+        return digests
 
     def _extend(self, run: Run | None, conf: Mapping[str, Any], checkpoint: str, refused: Exception | None) -> None:
         """Extends the run's durable prefix: by a valid state, in its line."""
@@ -637,6 +695,8 @@ class Protocol:
             branch = run.fork if here and run is not None else None
             known = run.tasks.get(task_id) if here and run is not None else None
             below = run.below if run is not None else {}
+            if run is not None and task_id != NULL_TASK:
+                run.has_acted = True
             own_ids = partial(_own_ids, run, task_id, path)
             stored = store_batch(task_id, writes, branch, known, below, own_ids)
             done = fate = None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from ._core import Intent, Ledger, Prefix
+from ._core import Intent, Ledger, Prefix, RemitStrayResume, refuse
 from .rows import Task
 
 if TYPE_CHECKING:
     from .gate import Claim
+
+
+log = logging.getLogger("remit")
 
 
 class Line:
@@ -43,6 +48,8 @@ class Run:
         has_ended: its call is over. (Somebody may keep it alive all the same, as an exception's traceback does.)
         is_ambiguous: another run started on the same new thread, so a write without a token may be either's.
         finished: the tasks whose outputs it loaded.
+        has_acted: something that a task of it did was stored, or a checkpoint.
+        digests: digests of the channels' values, if changes in place are looked for.
         refused: the refusal of its state, at the checkpoint `refused_at`: nothing that follows is stored.
         wrote: the tasks that wrote at the checkpoint `wrote_at`.
     """
@@ -57,8 +64,10 @@ class Run:
         "bound",
         "checkpoint",
         "claim",
+        "digests",
         "finished",
         "fork",
+        "has_acted",
         "has_ended",
         "in_list",
         "intent",
@@ -113,13 +122,32 @@ class Run:
         self.stray = False
         self.is_ambiguous = False
         self.has_ended = False
+        self.has_acted = False
+        self.digests: dict[str, bytes] | None = None
         self.stands_alone = False
 
-    def end(self) -> None:
+    def end(self, failed: bool) -> None:
         """Its call is over."""
         self.has_ended = True
+        if not failed and self.is_unheard:
+            open = sorted(i for task in self.tasks.values() if task.parked for i in task.interrupts)
+            error = refuse(
+                "answer-unheard",
+                thread=self.thread,
+                namespace=self.namespace,
+                checkpoint=self.checkpoint,
+                named="none",
+                open=", ".join(open) or "none",
+            )
+            log.warning("%s", str(error).splitlines()[0], extra={"remit_code": error.code, "remit_thread": self.thread})
+            warnings.warn(str(error), RemitStrayResume, stacklevel=2)
         if self.claim is not None and self.parent is None:
             self.claim.end()
+
+    @property
+    def is_unheard(self) -> bool:
+        """Did an answer that was for something run nothing?"""
+        return self.answer is not None and not self.stray and not self.has_acted and self.parent is None
 
 
 class Token(str):

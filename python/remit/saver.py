@@ -26,6 +26,7 @@ from .drivers import (
 )
 from .intent import follow_calls
 from .protocol import Protocol, decoded
+from .selfcheck import check
 
 
 class RemitSaver(BaseCheckpointSaver[Any]):
@@ -64,10 +65,13 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         self.config = RemitConfig.make(config, options)
         store = store_for(inner)
         claims = claims_for(inner, store, self.config.claim_store)
-        self._protocol = Protocol(self.config, store, claims, memory_store(inner), type(inner).__name__)
+        self._protocol = Protocol(self.config, store, claims, memory_store(inner), type(inner).__name__, inner.serde)
         self._takes_path = _takes_path(inner.put_writes)
         self._atakes_path = _takes_path(inner.aput_writes)
         self._protocol.store.check()
+        if self.config.self_check and not hasattr(inner, "loop") and _overrides(type(inner), "get_tuple"):
+            drive(inner, check(type(inner).__name__))
+            self._protocol.is_checked = True
         follow_calls()
 
     @property
@@ -349,6 +353,10 @@ def _entered(name: str) -> Callable[..., Any]:
     return _passed_on(name)
 
 
+def _overrides(inner: type[BaseCheckpointSaver[Any]], name: str) -> bool:
+    return getattr(inner, name, None) is not getattr(BaseCheckpointSaver, name, None)
+
+
 _specialisations: dict[tuple[Any, Any], type[RemitSaver]] = {}
 
 
@@ -359,11 +367,8 @@ def _specialised(cls: type[RemitSaver], inner: type[BaseCheckpointSaver[Any]]) -
     if made is not None:
         return made
 
-    def overrides(name: str) -> bool:
-        return getattr(inner, name, None) is not getattr(BaseCheckpointSaver, name, None)
-
-    methods = {name: method for name, method in _OURS.items() if overrides(name)}
-    methods |= {name: _passed_on(name) for name in _PASSED_ON if overrides(name)}
+    methods = {name: method for name, method in _OURS.items() if _overrides(inner, name)}
+    methods |= {name: _passed_on(name) for name in _PASSED_ON if _overrides(inner, name)}
     methods |= {name: _entered(name) for name in _CONTEXT if hasattr(inner, name)}
     for name, method in methods.items():
         method.__doc__ = method.__doc__ or getattr(getattr(BaseCheckpointSaver, name, None), "__doc__", None)

@@ -124,6 +124,12 @@ pub const TABLE: &[Entry] = &[
         hint: "go on with invoke(None, config): the node asks again, with the edited state",
     },
     Entry {
+        code: "answer-unheard",
+        class: Class::StrayResume,
+        message: "the answer to thread {thread} ran nothing: no node of this graph takes it (open: {open})",
+        hint: "if the node that asked was renamed, give it its old name back until the threads that wait for it are through",
+    },
+    Entry {
         code: "answer-delivered",
         class: Class::StrayResume,
         message: "answer {answer_id} was delivered to thread {thread} before; nothing was run",
@@ -224,6 +230,18 @@ pub const TABLE: &[Entry] = &[
         class: Class::Error,
         message: "{saver} is bound to the event loop that runs in this thread, which a blocking call would stop for ever",
         hint: "await the asynchronous method of the same name, with an a before it",
+    },
+    Entry {
+        code: "mutated-in-place",
+        class: Class::Validity,
+        message: "channel {field} of thread {thread} was changed in place, so what the run sees is not what would be stored; checkpoint {checkpoint} was not stored",
+        hint: "a node must return what it changes, as a new value: {{\"{field}\": [*state[\"{field}\"], ...]}}",
+    },
+    Entry {
+        code: "unsound-saver",
+        class: Class::Error,
+        message: "{saver} does not keep what a thread needs to be resumed: {detail}",
+        hint: "use another saver, or report this to its authors",
     },
     Entry {
         code: "tables-newer",
