@@ -820,6 +820,8 @@ class Protocol:
         self.deletions += 1
         self.deleted[str(thread_id)] = self.deletions
         self.deleted.move_to_end(str(thread_id))
+        for key in [key for key in self.lines if key[0] == str(thread_id)]:
+            self.lines.pop(key, None)
         while len(self.deleted) > _REMEMBERED_DELETIONS:
             self.deleted.popitem(last=False)
         yield Ask("delete_thread", (thread_id,))
