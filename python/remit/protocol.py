@@ -428,10 +428,14 @@ class Protocol:
         """Takes a run's line on by a checkpoint.
 
         Raises:
-            RemitOrderViolation: another run did so meanwhile, or the checkpoint would lie in the line's past.
+            RemitOrderViolation: another run did so meanwhile, the checkpoint would lie in the line's past, or a task
+                of the run waits for an answer.
         """
         line = run.line
-        code = "id-in-the-past" if parent is not None and checkpoint <= parent else None
+        code = None
+        if parent is not None:
+            code = "id-in-the-past" if checkpoint <= parent else None
+            code = "question-passed-over" if parent == run.parked_at else code
         if code is None and line is not None and line.head != (parent or ""):
             code = "overtaken"
         if code is not None:
@@ -513,7 +517,9 @@ class Protocol:
             return False
         run = self._run_of(conf)
         parent = conf.get("checkpoint_id")
-        if run is None or (parent is not None and checkpoint <= parent) or run.thread in self.deleted:
+        if run is None or run.thread in self.deleted:
+            return False
+        if parent is not None and (checkpoint <= parent or parent == run.parked_at):
             return False
         line = run.line
         if line is not None and line.head != (parent or ""):
@@ -700,6 +706,8 @@ class Protocol:
             own_ids = partial(_own_ids, run, task_id, path)
             stored = store_batch(task_id, writes, branch, known, below, own_ids)
             done = fate = None
+            if run is not None and stored.batch == Batch.PARKED:
+                run.parked_at = target
             if run is not None and stored.batch == Batch.PARKED and stored.asker is None:
                 asker = identity(f"{run.namespace}:{target}:{task_id}", stored.number, None)
                 _tell_callers(run, writes, asker)

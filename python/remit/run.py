@@ -50,6 +50,7 @@ class Run:
         finished: the tasks whose outputs it loaded.
         has_acted: something that a task of it did was stored, or a checkpoint.
         digests: digests of the channels' values, if changes in place are looked for.
+        parked_at: the checkpoint at which a task of it parked.
         refused: the refusal of its state, at the checkpoint `refused_at`: nothing that follows is stored.
         wrote: the tasks that wrote at the checkpoint `wrote_at`.
     """
@@ -78,6 +79,7 @@ class Run:
         "loaded",
         "namespace",
         "parent",
+        "parked_at",
         "prefix",
         "refused",
         "refused_at",
@@ -123,6 +125,7 @@ class Run:
         self.is_ambiguous = False
         self.has_ended = False
         self.has_acted = False
+        self.parked_at: str | None = None
         self.digests: dict[str, bytes] | None = None
         self.stands_alone = False
 

@@ -101,6 +101,31 @@ async def test_a_new_input_says_which_questions_it_withdraws(world, heard):
     assert heard.codes == ["question-withdrawn"]
 
 
+class Remembering(InMemorySaver):
+    """Remembers the config of the last pending writes, with which a run's next checkpoint would come."""
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.seen = config
+        super().put_writes(config, writes, task_id, task_path)
+
+
+def test_a_run_does_not_go_on_past_its_open_question(ledger):
+    """LangGraph 1.2.9 does, where a question's exception gets the address of one that an error handler took."""
+    inner = Remembering()
+    saver = RemitSaver(inner)
+    graph = nested(asking("pay?", ledger=ledger), 0)(saver)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    graph.invoke({"log": []}, config)
+    graph.invoke(None, config)  # asks again; what it stores is told by the config
+    passed: Any = {**empty_checkpoint(), "channel_values": {"v": "unasked"}}
+    with pytest.raises(RemitOrderViolation) as caught:
+        saver.put(inner.seen, passed, {"source": "loop", "step": 1, "parents": {}}, {})
+    assert caught.value.code == "question-passed-over"
+    assert graph.get_state(config).next == ("gate",)
+    assert graph.invoke(Command(resume="yes"), config)["v"] == "yes"
+    assert ledger.fired("effect") == [["yes"]]
+
+
 # -- two runs on one thread ----------------------------------------------------------------------------------------
 
 

@@ -220,6 +220,12 @@ pub const TABLE: &[Entry] = &[
         hint: "run one at a time on a thread: cross_process_gate=True refuses the second before anything runs",
     },
     Entry {
+        code: "question-passed-over",
+        class: Class::Order,
+        message: "LangGraph went on past an open question of thread {thread}: checkpoint {checkpoint} would follow {parent}, where a task waits for an answer; it was not stored",
+        hint: "call again with invoke(None, config): the thread still waits there. (LangGraph 1.2.9 does so now and then after an error handler; keep the handled exceptions referenced, or upgrade)",
+    },
+    Entry {
         code: "thread-deleted",
         class: Class::Order,
         message: "thread {thread} was deleted while a run executed on it; what the run was about to store was refused",
