@@ -124,7 +124,7 @@ class Claim:
         tasks: how many tasks that has, None if it is not known.
         done: those that are done, and have it stored.
         is_consumed: the thread was taken on from what it is on; its run still executes.
-        is_settled: its run's end is recorded, or it is lost.
+        is_settled: its run's end is recorded.
         inner, loop: what the claim is kept alive through; `loop` is None in a blocking run.
     """
 
@@ -400,7 +400,7 @@ class Gate:
         return result
 
     def _lost(self, claim: Claim) -> Steps[Exception]:
-        _let_go(claim)
+        _forget(claim)
         last, running, _ = yield from claim.claims.look(claim.key)
         return _conflict("conflict-fenced", claim.key, None, running or last, claim.interrupts)
 
@@ -553,8 +553,14 @@ def _when(microseconds: int) -> datetime:
 
 
 def _let_go(claim: Claim) -> None:
-    """A claim is settled, or lost: nobody need keep it."""
+    """A claim is settled: its run may store the rest."""
     claim.is_settled = True
+    _forget(claim)
+
+
+def _forget(claim: Claim) -> None:
+    """Nobody need keep a claim any more. Of one that is lost every later write of its run looks again, in vain."""
+    claim.sure_until = 0.0
     _live.discard(claim.run_id)
     if claim.beat is not None:
         claim.beat.cancel()
@@ -605,6 +611,7 @@ async def _abeat(claim: Claim) -> None:
         log.warning("the claim on thread %s could not be renewed", claim.key.thread, exc_info=True)
     else:
         if renewed is None:
+            _forget(claim)
             return
         claim.sure_until = before + claim.lease / _MICROSECONDS
     if claim.loop is not None and not claim.is_settled:
@@ -666,7 +673,7 @@ class _Heart:
             log.warning("the claim on thread %s could not be renewed", claim.key.thread, exc_info=True)
             return
         if renewed is None:
-            self.drop(claim)
+            _forget(claim)
         else:
             claim.sure_until = before + claim.lease / _MICROSECONDS
 
