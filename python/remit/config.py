@@ -27,7 +27,7 @@ class RemitConfig(BaseModel):
             one does; the others get `RemitConsumeConflict` before anything runs. `configurable` may say otherwise
             for one call.
         claim_lease: how long, in seconds, a claim outlives the last sign of life of a run whose process cannot be
-            looked at, on another host or in another container. A living run renews it.
+            looked at, on another host or in another container, at least 0.2. A living run renews it.
         on_conflict: what becomes of a run that finds the questions taken: `"raise"`, or `"wait"` for the outcome.
         conflict_timeout: how long it waits at most, in seconds.
         detect_mutation: refuse a checkpoint of a run that changed a channel's value in place: it would not be stored
@@ -44,7 +44,7 @@ class RemitConfig(BaseModel):
     require_named_answers: bool = False
     on_stray: Literal["warn", "raise", "ignore"] = "warn"
     cross_process_gate: StrictBool = False
-    claim_lease: float = Field(default=30.0, gt=0, le=86_400, allow_inf_nan=False)
+    claim_lease: float = Field(default=30.0, ge=0.2, le=86_400, allow_inf_nan=False)
     on_conflict: Literal["raise", "wait"] = "raise"
     conflict_timeout: float = Field(default=60.0, ge=0, allow_inf_nan=False)
     claim_store: Any = None

@@ -15,6 +15,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from functools import cache
 from hashlib import blake2b
@@ -41,6 +42,7 @@ BRANCH = "remit_branch"
 _MICROSECONDS = 1_000_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.25
 _BEATS_PER_LEASE = 3
+_LOOK_S = 0.05
 
 
 def _clock() -> float:
@@ -620,13 +622,13 @@ async def _abeat(claim: Claim) -> None:
 
 class _Heart:
     """A thread that renews the claims of blocking runs, and settles those of runs that vanished. There is one while
-    something is held, and none else."""
+    something is held, and soon after none: it looks, and is not woken, which each run would pay for."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._held: dict[Claim, float] = {}
         self._thread: Thread | None = None
-        self._changed: SimpleQueue[Claim | None] = SimpleQueue()
+        self._vanished: SimpleQueue[Claim] = SimpleQueue()
 
     def take(self, claim: Claim) -> None:
         with self._lock:
@@ -634,36 +636,30 @@ class _Heart:
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="remit-heartbeat", daemon=True)
                 self._thread.start()
-            else:
-                self._changed.put(None)
 
     def drop(self, claim: Claim) -> None:
         with self._lock:
-            if self._held.pop(claim, None) is not None and not self._held:
-                self._changed.put(None)
+            self._held.pop(claim, None)
 
     def bury(self, claim: Claim) -> None:
         """A claim's run vanished. Takes no lock: a finalizer may call it anywhere."""
-        self._changed.put(claim)
+        self._vanished.put(claim)
 
     def _run(self) -> None:
         while True:
+            with suppress(Empty):
+                vanished = self._vanished.get(timeout=_LOOK_S)
+                if not vanished.is_settled:
+                    _settle_now(vanished)
             with self._lock:
                 if not self._held:
                     self._thread = None
                     return
-                claim, due = min(self._held.items(), key=lambda item: item[1])
-            try:
-                vanished = self._changed.get(timeout=max(0.0, due - time.monotonic()))
-            except Empty:
-                with self._lock:
-                    if claim not in self._held:
-                        continue
-                    self._held[claim] = _next_beat(claim)
+                now = time.monotonic()
+                due = [claim for claim, at in self._held.items() if at <= now]
+                self._held |= {claim: _next_beat(claim) for claim in due}
+            for claim in due:
                 self._renew(claim)
-            else:
-                if vanished is not None and not vanished.is_settled:
-                    _settle_now(vanished)
 
     def _renew(self, claim: Claim) -> None:
         before = _clock()

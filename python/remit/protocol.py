@@ -502,7 +502,7 @@ class Protocol:
             return True
         run = token.run
         claim = run.claim
-        if claim is not None and not (claim.is_settled or (claim.is_consumed and claim.is_sure)):
+        if claim is not None and not (claim.is_settled or (claim.is_sure and (claim.is_consumed or claim.tasks == 1))):
             return False
         if run.fork is not None or (answered and run.bound is not None and run.bound[0] != task_id):
             return False
@@ -510,29 +510,36 @@ class Protocol:
         known = run.tasks.get(task_id)
         return known is None or (known.answers is None and not known.attempts and task_id not in run.finished)
 
-    def is_plain_put(self, conf: Mapping[str, Any], checkpoint: str) -> bool:
+    def is_plain_put(self, conf: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> bool:
         """May a checkpoint be stored as it is? One that follows in its run's line may, off a branch and without a
-        validator."""
+        validator, where it changes nothing of its run's claim."""
         if self.validators or self.config.detect_mutation or not _KEYS.isdisjoint(conf):
             return False
         run = self._run_of(conf)
         parent = conf.get("checkpoint_id")
         if run is None or run.thread in self.deleted:
             return False
-        if parent is not None and (checkpoint <= parent or parent == run.parked_at):
+        id: str = checkpoint["id"]
+        if parent is not None and (id <= parent or parent == run.parked_at):
             return False
+        claim = run.claim
+        if claim is not None and not claim.is_settled:
+            if not claim.is_consumed or not claim.is_sure or _waits_for_nothing(checkpoint):
+                return False
+            if run.parent is None:
+                _stand_at(claim, checkpoint)
         line = run.line
         if line is not None and line.head != (parent or ""):
             return False
-        if run.lineage is not None or (run.claim is not None and not run.claim.is_settled):
+        if run.lineage is not None:
             return False
         prefix = run.prefix
         if prefix is None:
             prefix = run.prefix = Prefix(run.checkpoint)
-        if prefix.commit(checkpoint, parent, True) is not None:
+        if prefix.commit(id, parent, True) is not None:
             return False
         if line is not None:
-            line.head = checkpoint
+            line.head = id
         return True
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
@@ -586,7 +593,7 @@ class Protocol:
         finally:
             if run is None:
                 yield from self.gate.give_back(claim)
-        claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
+        _stand_at(claim, checkpoint)
         return stored
 
     def _mutated(self, run: Run, checkpoint: Any, versions: Mapping[str, Any]) -> Exception | None:
@@ -922,6 +929,11 @@ def _waits_for_nothing(checkpoint: Mapping[str, Any]) -> bool:
     """Does a StateGraph's checkpoint trigger no node? Of other graphs it is not known."""
     values = checkpoint["channel_values"]
     return "__start__" in checkpoint["channel_versions"] and "__start__" not in values and triggers(values) == 0
+
+
+def _stand_at(claim: Claim, checkpoint: Mapping[str, Any]) -> None:
+    """A claim's run stands at a checkpoint now."""
+    claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
 
 
 def _parent_run(call: Call | None, thread: str, namespace: str) -> Run | None:

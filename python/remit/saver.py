@@ -193,7 +193,7 @@ async def _alist(
 
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
-    if self._protocol.is_plain_put(config["configurable"], checkpoint["id"]):
+    if self._protocol.is_plain_put(config["configurable"], checkpoint):
         try:
             if not operation.is_ready():
                 wait_for(operation)
@@ -211,7 +211,7 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     operation = self._protocol.arrive(config, Kind.CHECKPOINT)
-    if self._protocol.is_plain_put(config["configurable"], checkpoint["id"]):
+    if self._protocol.is_plain_put(config["configurable"], checkpoint):
 
         async def put() -> Any:
             if not operation.is_ready():
