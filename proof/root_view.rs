@@ -1,0 +1,9 @@
+#![feature(proc_macro_hygiene)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+#[path = "../crates/remit-core/src/view.rs"]
+pub mod view;
+#[path = "view_spec.rs"]
+pub mod view_spec;
+#[path = "view_witness.rs"]
+pub mod view_witness;

@@ -1,0 +1,494 @@
+//! What is claimed: the statements of the theorems, by promise, and nothing else. Every body is a call of the proof.
+//!
+//! To trust a statement, read the definitions that its words stand for; the proofs need not be read. What a shipped
+//! function itself does is stated at the function (`verus_spec` in `crates/remit-core/src`): ledger, commit, branch and
+//! recovery are there in full, `view::view` is `view_spec::view_spec`, `claim::decide` is `claim_spec::next`.
+//! A theorem about "any run" speaks of the machine in its module; that the product's stores and its Python code behave
+//! like these machines is assumed and tested, not proved.
+#![feature(proc_macro_hygiene)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+#[path = "../crates/remit-core/src/branch.rs"]
+pub mod branch;
+#[path = "branch_spec.rs"]
+pub mod branch_spec;
+#[path = "../crates/remit-core/src/claim.rs"]
+pub mod claim;
+#[path = "claim_keys.rs"]
+pub mod claim_keys;
+#[path = "claim_reread.rs"]
+pub mod claim_reread;
+#[path = "claim_spec.rs"]
+pub mod claim_spec;
+#[path = "claim_system.rs"]
+pub mod claim_system;
+#[path = "../crates/remit-core/src/commit.rs"]
+pub mod commit;
+#[path = "commit_spec.rs"]
+pub mod commit_spec;
+#[path = "consume_count.rs"]
+pub mod consume_count;
+#[path = "contract.rs"]
+pub mod contract;
+#[path = "fault_matrix.rs"]
+pub mod fault_matrix;
+#[path = "../crates/remit-core/src/ledger.rs"]
+pub mod ledger;
+#[path = "ledger_spec.rs"]
+pub mod ledger_spec;
+#[path = "../crates/remit-core/src/recovery.rs"]
+pub mod recovery;
+#[path = "recovery_spec.rs"]
+pub mod recovery_spec;
+#[path = "../crates/remit-core/src/view.rs"]
+pub mod view;
+#[path = "view_spec.rs"]
+pub mod view_spec;
+#[path = "view_witness.rs"]
+pub mod view_witness;
+#[path = "witness.rs"]
+pub mod witness;
+use vstd::prelude::*;
+
+verus! {
+
+/// EO: an effect fires once.
+pub mod effects {
+    use crate::ledger::*;
+    use crate::ledger_spec::*;
+    use vstd::prelude::*;
+
+    /// Whatever is asked for, how often and in which order: what was asked for is in the ledger once, nothing else is.
+    pub proof fn an_effect_is_admitted_exactly_once(requests: Seq<Record>, r: Record)
+        ensures
+            count(run(Seq::empty(), requests), r.branch, r.task, r.effect) == if requests.contains(r) {
+                1nat
+            } else {
+                0nat
+            },
+    {
+        theorem_exactly_once(requests, r);
+    }
+
+    /// A ledger only grows.
+    pub proof fn a_ledger_only_grows(log: Seq<Record>, requests: Seq<Record>)
+        ensures
+            log.is_prefix_of(run(log, requests)),
+    {
+        theorem_append_only(log, requests);
+    }
+}
+
+/// PC and CV: the durable prefix.
+pub mod durable_prefix {
+    use crate::commit_spec::*;
+    use vstd::prelude::*;
+
+    /// The durable prefix never changes, no task enters it twice, and what entered had a valid state.
+    pub proof fn the_durable_prefix_stays_and_is_valid(log: Seq<u64>, requests: Seq<Request>)
+        requires
+            log.no_duplicates(),
+        ensures
+            log.is_prefix_of(run(log, requests)),
+            run(log, requests).no_duplicates(),
+            forall|i: int|
+                log.len() <= i < run(log, requests).len() ==> asked_valid(
+                    requests,
+                    #[trigger] run(log, requests)[i],
+                ),
+    {
+        theorem_prefix(log, requests);
+    }
+
+    /// Nothing valid is kept out: a task is durable in the end exactly if some request for it was valid.
+    pub proof fn a_task_is_durable_iff_it_was_valid(requests: Seq<Request>, task: u64)
+        ensures
+            run(Seq::empty(), requests).contains(task) <==> asked_valid(requests, task),
+    {
+        theorem_durable_iff_valid(requests, task);
+    }
+}
+
+/// FI: a fork has a branch of its own.
+pub mod branches {
+    use crate::branch::*;
+    use crate::branch_spec::*;
+    use vstd::prelude::*;
+
+    /// ⟨checkpoint, ordinal⟩ names one fork.
+    pub proof fn branch_keys_never_collide(s: Seq<Fork>)
+        requires
+            well_formed(s),
+        ensures
+            injective(s),
+    {
+        theorem_injective(s);
+    }
+
+    /// The ordinals of a checkpoint are 0, 1, .., n-1.
+    pub proof fn ordinals_have_no_gaps(s: Seq<Fork>, checkpoint: u64)
+        requires
+            well_formed(s),
+        ensures
+            gap_free(s, checkpoint),
+    {
+        theorem_gap_free(s, checkpoint);
+    }
+
+    /// A token names one branch at a checkpoint, also in every later table.
+    pub proof fn a_token_names_one_branch(s: Seq<Fork>, later: Seq<Fork>, checkpoint: u64, token: u64, o1: usize, o2: usize)
+        requires
+            well_formed(later),
+            s.is_prefix_of(later),
+            names(s, checkpoint, token, o1),
+            names(later, checkpoint, token, o2),
+        ensures
+            o1 == o2,
+    {
+        theorem_token(s, later, checkpoint, token, o1, o2);
+    }
+}
+
+/// FD: a question is served its own answer.
+pub mod answers {
+    use crate::view::*;
+    use crate::view_spec::*;
+    use vstd::prelude::*;
+
+    /// In every history of calls, answers, failures, retries, crashes, inspections, forks and new inputs on any number of
+    /// branches: what a question is served was supplied for that very question, and the call's own value if it gave one.
+    pub proof fn a_question_is_served_its_own_answer(
+        ws: Seq<World>,
+        es: Seq<Event>,
+        k: int,
+        branch: nat,
+        task: u32,
+        served: Option<Supply>,
+    )
+        requires
+            trace(ws, es),
+            0 <= k < es.len(),
+            es[k] == Event::On(branch, Step::Ask(task, served)),
+        ensures
+            ({
+                let s = (ws[k].branches)(branch)->0;
+                let n = (s.run->0.pos)(task) as int;
+                &&& served is Some ==> right(s, task, n, served->0)
+                &&& given_at(s.run->0, task, n) ==> served == (s.run->0.given)(task)
+            }),
+    {
+        theorem_trace(ws, es, k, branch, task, served);
+    }
+
+    /// Looking changes nothing and sees all that is recorded.
+    pub proof fn looking_changes_nothing(
+        pre: State,
+        post: State,
+        ws: Seq<Write>,
+        answered: Seq<u32>,
+        alone: bool,
+        seen: Seen,
+        task: u32,
+    )
+        requires
+            do_inspect(pre, post, ws, answered, alone, seen),
+        ensures
+            post == pre,
+            (seen.lists)(task) == (pre.rows.lists)(task),
+            seen.null == pre.rows.null,
+    {
+        theorem_inspection(pre, post, ws, answered, alone, seen, task);
+    }
+
+    /// Nothing but a recorded answer is ever hidden.
+    pub proof fn only_answers_are_hidden(ws: Seq<Write>, intent: Intent, answered: Seq<u32>, alone: bool, i: int)
+        requires
+            0 <= i < ws.len(),
+            ws[i].class != Class::Resume,
+        ensures
+            view_spec(ws, intent, answered, alone)[i] == Show::Keep,
+    {
+        theorem_only_answers(ws, intent, answered, alone, i);
+    }
+}
+
+/// RD: recovery.
+pub mod recovering {
+    use crate::recovery::*;
+    use crate::recovery_spec::*;
+    use vstd::prelude::*;
+
+    /// Two logs that are rearrangements of one another have one plan.
+    pub proof fn the_plan_does_not_depend_on_the_order(a: Seq<Record>, b: Seq<Record>, tasks: Seq<u64>)
+        requires
+            a.to_multiset() == b.to_multiset(),
+        ensures
+            plan_spec(a, tasks) == plan_spec(b, tasks),
+    {
+        theorem_permutation(a, b, tasks);
+    }
+
+    /// Recovering after a recovery runs nothing and changes nothing.
+    pub proof fn recovering_twice_is_recovering_once(log: Seq<Record>, tasks: Seq<u64>, place: u64, again: u64)
+        ensures
+            ({
+                let after = executed(log, tasks, plan_spec(log, tasks), place);
+                &&& forall|i: int|
+                    0 <= i < tasks.len() ==> #[trigger] plan_spec(after, tasks)[i] == Decision::Skip
+                &&& executed(after, tasks, plan_spec(after, tasks), again) == after
+            }),
+    {
+        theorem_idempotent(log, tasks, place, again);
+    }
+}
+
+/// CO: an authority is taken once. Any number of workers, any interleaving of `Step`s.
+pub mod authority {
+    use crate::claim::*;
+    use crate::claim_spec::*;
+    use crate::claim_system::*;
+    use vstd::prelude::*;
+
+    /// Whatever two workers believe, no fence is carried by both, and only the holder carries the current one.
+    pub proof fn one_worker_has_the_current_fence(
+        steps: Seq<Step>,
+        k: Key,
+        a: u64,
+        b: u64,
+        fence: u64,
+    )
+        requires
+            legal(init(), steps),
+            carries(run(init(), steps), a, k, fence),
+        ensures
+            ({
+                let w = run(init(), steps);
+                let state = cell(w, k).claim.state;
+                &&& carries(w, b, k, fence) ==> a == b
+                &&& state is Held && state->Held_fence == fence ==> state->Held_owner == a
+            }),
+    {
+        theorem_reachable(steps);
+        theorem_one_current(run(init(), steps), k, a, b, fence);
+    }
+
+    /// An authority is consumed at most once, and what was consumed stays so.
+    pub proof fn an_authority_is_consumed_once_for_ever(
+        steps: Seq<Step>,
+        more: Seq<Step>,
+        k: Key,
+    )
+        requires
+            legal(init(), steps),
+            legal(run(init(), steps), more),
+        ensures
+            ({
+                let w = run(init(), steps);
+                &&& cell(w, k).consumptions <= 1
+                &&& cell(w, k).claim.state is Consumed ==> cell(run(w, more), k).claim
+                    == cell(w, k).claim
+            }),
+    {
+        let w = run(init(), steps);
+        theorem_reachable(steps);
+        theorem_consumed_once(w, k);
+        if cell(w, k).claim.state is Consumed {
+            theorem_consumed_for_ever(w, more, k);
+        }
+    }
+
+    /// A worker whose claim was taken over changes nothing, whenever it wakes up.
+    pub proof fn a_stale_worker_changes_nothing(
+        steps: Seq<Step>,
+        worker: u64,
+        k: Key,
+        fence: u64,
+        lease: u64,
+        why: Why,
+    )
+        requires
+            legal(init(), steps),
+            belief(run(init(), steps), worker) == (Belief::Running {
+                key: k,
+                fence,
+            }),
+            fence < cell(run(init(), steps), k).claim.last,
+        ensures
+            ({
+                let w = run(init(), steps);
+                let same = cell(w, k);
+                &&& cell(step(w, Step::Consume { worker }), k) == same
+                &&& cell(step(w, Step::Release { worker, why }), k) == same
+                &&& cell(step(w, Step::Renew { worker, lease }), k) == same
+            }),
+    {
+        theorem_reachable(steps);
+        theorem_stale_owner_inert(
+            run(init(), steps),
+            worker,
+            k,
+            fence,
+            lease,
+            why,
+        );
+    }
+
+    /// While its lease runs and nobody gave it back, a grant is in force or has consumed.
+    pub proof fn a_live_grant_is_not_taken(steps: Seq<Step>, worker: u64, k: Key, fence: u64)
+        requires
+            legal(init(), steps),
+            ({
+                let w = run(init(), steps);
+                &&& carries(w, worker, k, fence)
+                &&& !cell(w, k).revoked.contains(fence)
+                &&& w.now < cell(w, k).grants[fence - 1].lease_end
+            }),
+        ensures
+            ({
+                let c = cell(run(init(), steps), k).claim;
+                holds(c, worker, fence) || c.state == (State::Consumed { fence })
+            }),
+    {
+        theorem_reachable(steps);
+        theorem_live_grant_kept(run(init(), steps), worker, k, fence);
+    }
+
+    /// From every state in which the authority is not consumed, a fresh worker takes it: at once if it is free, else after
+    /// the lease, or after the holder was declared dead.
+    pub proof fn no_authority_is_stuck(steps: Seq<Step>, k: Key, worker: u64, lease: u64)
+        requires
+            legal(init(), steps),
+            ({
+                let w = run(init(), steps);
+                &&& !(cell(w, k).claim.state is Consumed)
+                &&& cell(w, k).claim.last < u64::MAX
+                &&& belief(w, worker) is Idle
+            }),
+        ensures
+            ({
+                let w = run(init(), steps);
+                let state = cell(w, k).claim.state;
+                let wait = Step::Tick {
+                    to: if state->Held_lease_end > w.now {
+                        state->Held_lease_end
+                    } else {
+                        w.now
+                    },
+                };
+                let dead = Step::Deliver {
+                    key: k,
+                    input: Input::DeclareDead { owner: state->Held_owner, fence: state->Held_fence },
+                };
+                &&& state is Free ==> takes(w, worker, k, lease)
+                &&& state is Held ==> takes(step(w, wait), worker, k, lease)
+                &&& state is Held ==> takes(step(w, dead), worker, k, lease)
+            }),
+    {
+        theorem_reachable(steps);
+        theorem_not_stuck(run(init(), steps), k, worker, lease);
+    }
+}
+
+/// CO: a thread that is answered, parks again and moves on.
+pub mod questions {
+    use crate::claim_keys::*;
+    use vstd::prelude::*;
+
+    /// However late a run read the thread: each question's authority is taken at most once. The checkpoint and the
+    /// consumption are one transaction.
+    pub proof fn a_question_is_taken_once(at: crate::claim_system::Key, next_question: nat, es: Seq<Event>, q: nat)
+        requires
+            below(at.open, next_question),
+            lawful(start(at, next_question), es),
+        ensures
+            (after(start(at, next_question), es).taken)(q) <= 1,
+    {
+        theorem_reachable_thread(at, next_question, es);
+        theorem_question_once(after(start(at, next_question), es), q);
+    }
+}
+
+/// CO, where the checkpoint and the consumption are two writes.
+pub mod questions_in_two_writes {
+    use crate::claim_reread::*;
+    use vstd::prelude::*;
+
+    /// The same where they are two writes, and the head is read again after every grant.
+    pub proof fn a_question_is_taken_once_in_two_writes(
+        at: crate::claim_system::Key,
+        next_question: nat,
+        es: Seq<Event>,
+        q: nat,
+    )
+        requires
+            forall|q: nat| #[trigger] at.open.contains(q) ==> q < next_question,
+            lawful(start(at, next_question), es),
+        ensures
+            (after(start(at, next_question), es).taken)(q) <= 1,
+    {
+        theorem_reachable_thread(at, next_question, es);
+        theorem_question_once(
+            after(start(at, next_question), es),
+            q,
+            at,
+            0,
+            0,
+            at,
+            0,
+            0,
+        );
+    }
+}
+
+/// The whole contract, on the reference machine: any number of tasks, answers, resumes, crashes and strays.
+pub mod reference_machine {
+    use crate::contract::*;
+    use crate::consume_count::*;
+    use vstd::prelude::*;
+
+    /// PC, EO, FD, CV, CO and RD hold in every state that any sequence of actions reaches.
+    pub proof fn the_contract_holds(c: Consts, acts: Seq<Act>)
+        requires
+            shape(c),
+            reference(c),
+            lawful(c, acts),
+        ensures
+            pc_holds(after(c, acts)),
+            eo_holds(c, after(c, acts)),
+            fd_holds(after(c, acts)),
+            cv_holds(after(c, acts)),
+            co_holds(c, after(c, acts)),
+            rd_holds(after(c, acts)),
+    {
+        theorem_contract(c, acts);
+    }
+
+    /// EventuallyCompletes: every behaviour that is weakly fair to each kind of progress completes.
+    pub proof fn every_fair_behaviour_completes(c: Consts, b: Behaviour)
+        requires
+            shape(c),
+            reference(c),
+            behaves(c, b),
+            fair(c, b),
+        ensures
+            exists|d: nat| done(c, #[trigger] (b.at)(d)),
+    {
+        theorem_eventually_completes(c, b);
+    }
+
+    /// CO-c: without a second run at the gate an interrupt is consumed at most once.
+    pub proof fn an_interrupt_is_consumed_once(c: Consts, r: Race, acts: Seq<Act11>)
+        requires
+            shape(c),
+            reference(c),
+            no_race(r),
+            lawful11(c, r, acts),
+        ensures
+            coc_holds(after11(c, r, acts)),
+    {
+        theorem_consume_count(c, r, acts);
+    }
+}
+
+} // verus!
