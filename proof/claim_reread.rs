@@ -67,7 +67,7 @@ pub open spec fn head_matches(t: Thread, r: Key) -> bool {
 pub open spec fn can(t: Thread, e: Event) -> bool {
     match e {
         Event::Other { step } => enabled(t.w, step) && forall|k: Key|
-            (#[trigger] cell(super::claim_system::step(t.w, step), k)).consumptions == cell(t.w, k).consumptions,
+            (#[trigger] cell(crate::claim_system::step(t.w, step), k)).consumptions == cell(t.w, k).consumptions,
         Event::Confirm { worker, r, fence } => {
             &&& belief(t.w, worker) == (Belief::Running { key: r, fence })
             &&& head_matches(t, r)
@@ -89,7 +89,7 @@ pub open spec fn can(t: Thread, e: Event) -> bool {
 
 pub open spec fn happen(t: Thread, e: Event) -> Thread {
     match e {
-        Event::Other { step } => Thread { w: super::claim_system::step(t.w, step), ..t },
+        Event::Other { step } => Thread { w: crate::claim_system::step(t.w, step), ..t },
         Event::Confirm { worker, r, fence } => Thread { confirmed: t.confirmed.insert((r, fence)), ..t },
         Event::Move { run } => {
             let at = Key {
@@ -107,7 +107,7 @@ pub open spec fn happen(t: Thread, e: Event) -> Thread {
             }
         },
         Event::Tidy { r, owner, fence } => Thread {
-            w: super::claim_system::step(t.w, Step::Deliver { key: r, input: Input::Consume { owner, fence } }),
+            w: crate::claim_system::step(t.w, Step::Deliver { key: r, input: Input::Consume { owner, fence } }),
             ..t
         },
     }

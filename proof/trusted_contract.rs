@@ -5,7 +5,7 @@
 //! recovery are there in full, `view::view` is `view_spec::view_spec`, `claim::decide` is `claim_spec::next`.
 //! A theorem about "any run" speaks of the machine in its module; that the product's stores and its Python code behave
 //! like these machines is assumed and tested, not proved.
-#![feature(proc_macro_hygiene)]
+#![cfg_attr(verus_only, feature(proc_macro_hygiene))]
 #![forbid(unsafe_code)]
 extern crate alloc;
 

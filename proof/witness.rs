@@ -5,9 +5,9 @@ use vstd::prelude::*;
 verus! {
 
 mod workers {
-    use super::super::claim::*;
-    use super::super::claim_spec::*;
-    use super::super::claim_system::*;
+    use crate::claim::*;
+    use crate::claim_spec::*;
+    use crate::claim_system::*;
     use vstd::prelude::*;
 
     proof fn from_start() -> (w: World)
@@ -84,10 +84,10 @@ mod workers {
 }
 
 mod thread {
-    use super::super::claim::*;
-    use super::super::claim_spec::*;
-    use super::super::claim_system::*;
-    use super::super::claim_keys::*;
+    use crate::claim::*;
+    use crate::claim_spec::*;
+    use crate::claim_system::*;
+    use crate::claim_keys::*;
     use vstd::prelude::*;
 
     pub open spec fn q1() -> Set<nat> {
@@ -152,7 +152,7 @@ mod thread {
 }
 
 mod fairness {
-    use super::super::contract::*;
+    use crate::contract::*;
     use vstd::prelude::*;
 
     pub open spec fn greedy(c: Consts, s: S) -> Act {
