@@ -28,7 +28,7 @@ demo: $(VENVS)/demo/.package ## make an environment, install the package and run
 	$(VENVS)/demo/bin/remit demo
 
 .PHONY: test
-test: system test-rust lint test-pins test-newest ## everything CI runs: lints and tests, on both version sets
+test: system test-rust proofs lint test-pins test-newest ## everything CI runs: lints and tests, on both version sets
 
 .PHONY: test-rust
 test-rust: $(VENVS)/newest/.host ## the Rust tests
@@ -58,6 +58,19 @@ lint: $(VENVS)/newest/.tools $(VENVS)/newest/.wheel ## formatting, lints, types,
 	test -f python/remit/_core.pyi
 	cd $(VENVS) && newest/bin/python -m mypy.stubtest remit._core
 
+.PHONY: proofs
+proofs: ## scan the proofs, check their names and types; discharges nothing
+	$(PYTHON) proof/audit.py scan
+	$(PYTHON) proof/audit.py typecheck
+
+.PHONY: verify
+verify: ## verify the core and all machines: make verify VERUS=path/to/verus
+	$(PYTHON) proof/audit.py verify $(VERUS)
+
+.PHONY: verify-negative
+verify-negative: ## the verifier must reject each wrong rule: VERUS=path/to/verus
+	$(PYTHON) proof/audit.py negative $(VERUS)
+
 .PHONY: bench
 bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock against wrapped
 	$(NEWEST)/python benchmarks/python/protocol.py $(BENCH_ARGS)
@@ -76,7 +89,7 @@ wheel: dist/.built ## build the wheel into dist/
 
 .PHONY: clean
 clean: ## remove the environments, the wheel and all build output
-	rm -rf $(VENVS) dist target .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENVS) dist target proof/target .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 .PHONY: system
 system:

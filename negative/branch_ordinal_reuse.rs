@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_fresh_ordinal. Changed: an abandoned fork gives its ordinal back. Expected: postcondition: the next fork has the ordinal of the one before.
+// REJECTED. Theorem: theorem_fresh_ordinal, for theorem_injective (FD). Changed: an abandoned fork gives its ordinal back. Expected: postcondition: the next fork has the ordinal of the one before.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_stale_owner_inert (claims 3, 4). Changed: the effect's admission does not look at owner and fence. Expected: postcondition: a stale owner's admission changes the row (its effect would run).
+// REJECTED. Theorem: theorem_stale_owner_inert (CO). Changed: the effect's admission does not look at owner and fence. Expected: postcondition: a stale owner's admission changes the row (its effect would run).
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

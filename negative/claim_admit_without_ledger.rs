@@ -1,4 +1,4 @@
-// REJECTED. Theorem: admission_keeps, on which theorem_effect_once rests (claim 4, CO-e). Changed: the admission checks the fence but not the ledger: every new grant fires again. Expected: postcondition: the ledger row no longer counts the fresh admissions.
+// REJECTED. Theorem: admission_keeps, on which theorem_effect_once rests (CO-e). Changed: the admission checks the fence but not the ledger: every new grant fires again. Expected: postcondition: the ledger row no longer counts the fresh admissions.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_stale_owner_inert (claim 3). Changed: Consume is accepted from anybody while the claim is held: owner and fence are not looked at. Expected: postcondition: the stale owner's Consume changes the row.
+// REJECTED. Theorem: theorem_stale_owner_inert (CO). Changed: Consume is accepted from anybody while the claim is held: owner and fence are not looked at. Expected: postcondition: the stale owner's Consume changes the row.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

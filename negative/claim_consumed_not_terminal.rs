@@ -1,4 +1,4 @@
-// REJECTED. Theorem: deliver_counts, on which theorem_consumed_once rests (claim 3, CO-c). Changed: a consumed claim can be acquired again. Expected: postcondition: a consumption is forgotten by the row, so a second one is possible.
+// REJECTED. Theorem: deliver_counts, on which theorem_consumed_once rests (CO-c). Changed: a consumed claim can be acquired again. Expected: postcondition: a consumption is forgotten by the row, so a second one is possible.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

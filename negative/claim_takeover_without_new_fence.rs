@@ -1,4 +1,4 @@
-// REJECTED. Theorem: deliver_numbers, on which theorem_one_current and theorem_fences_increase rest (claims 1, 2). Changed: a takeover is granted with the old fence instead of a higher one. Expected: postcondition: grants are no longer numbered, so two workers may carry one fence.
+// REJECTED. Theorem: deliver_numbers, on which theorem_one_current and theorem_fences_increase rest (CO). Changed: a takeover is granted with the old fence instead of a higher one. Expected: postcondition: grants are no longer numbered, so two workers may carry one fence.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: the contract of `commit`: a refused commit changes nothing (CV). Changed: validity is asked after the append. Expected: postcondition: a refused commit is in the log.
+// REJECTED. Theorem: the contract of `commit`, that a refused one changes nothing, for theorem_prefix and theorem_durable_iff_valid (CV). Changed: validity is asked after the append. Expected: postcondition: a refused commit is in the log.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

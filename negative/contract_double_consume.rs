@@ -1,4 +1,4 @@
-// REJECTED. Theorem: extra_keeps, clause counted (CO, EO). Changed: FaultDoubleConsume may be on: a stray to a completed run fires the gate. Expected: postcondition: ExtraResume fires the gated effect a second time.
+// REJECTED. Theorem: extra_keeps, clause counted, on which theorem_contract rests (CO, EO). Changed: FaultDoubleConsume may be on: a stray to a completed run fires the gate. Expected: postcondition: ExtraResume fires the gated effect a second time.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: fork_keeps, clause fd_holds (FD). Changed: FaultForkIgnore may be on: a second resume is served the first outcome. Expected: postcondition: ForkResume serves a value that was not supplied.
+// REJECTED. Theorem: fork_keeps, clause fd_holds, on which theorem_contract rests (FD). Changed: FaultForkIgnore may be on: a second resume is served the first outcome. Expected: postcondition: ForkResume serves a value that was not supplied.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: exec_keeps, clause cv_holds (CV). Changed: FaultInvalidPersist may be on: the last record is invalid and persisted. Expected: postcondition: ExecTask makes an invalid record durable.
+// REJECTED. Theorem: exec_keeps, clause cv_holds, on which theorem_contract rests (CV). Changed: FaultInvalidPersist may be on: the last record is invalid and persisted. Expected: postcondition: ExecTask makes an invalid record durable.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: crash_keeps, clause one_rule (RD). Changed: FaultNondetRecovery may be on: skip or re-execute, free at equal durable state. Expected: postcondition: CrashRecover may decide against the plane's rule.
+// REJECTED. Theorem: crash_keeps, clause one_rule, on which theorem_contract rests (RD). Changed: FaultNondetRecovery may be on: skip or re-execute, free at equal durable state. Expected: postcondition: CrashRecover may decide against the plane's rule.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: crash_keeps, clause frontier (PC, EO). Changed: FaultPrefixReplay may be on: recovery restarts from task 1, the gated effect alone is served. Expected: postcondition: after CrashRecover the run stands before its durable frontier.
+// REJECTED. Theorem: crash_keeps, clause frontier, on which theorem_contract rests (PC, EO). Changed: FaultPrefixReplay may be on: recovery restarts from task 1, the gated effect alone is served. Expected: postcondition: after CrashRecover the run stands before its durable frontier.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: racer_keeps_count (R11, CO-c). Changed: the racer may exist. Expected: postcondition: a second consumption of one interrupt.
+// REJECTED. Theorem: racer_keeps_count, on which theorem_consume_count rests (CO-c). Changed: the racer may exist. Expected: postcondition: a second consumption of one interrupt.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

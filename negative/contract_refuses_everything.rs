@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_enabled (EventuallyCompletes, safety half). Changed: a plane that refuses every answer: safe, and dead. Expected: postcondition: a parked run has no enabled step (every safety lemma of the file still verifies).
+// REJECTED. Theorem: theorem_enabled, on which theorem_eventually_completes rests (live). Changed: a plane that refuses every answer: safe, and dead. Expected: postcondition: a parked run has no enabled step (every safety lemma of the file still verifies).
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

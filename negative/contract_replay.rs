@@ -1,4 +1,4 @@
-// REJECTED. Theorem: crash_keeps, clause frontier (PC). Changed: FaultReplay may be on: recovery restarts from task 1. Expected: postcondition: after CrashRecover the run stands before its durable frontier.
+// REJECTED. Theorem: crash_keeps, clause frontier, on which theorem_contract rests (PC). Changed: FaultReplay may be on: recovery restarts from task 1. Expected: postcondition: after CrashRecover the run stands before its durable frontier.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../proof/contract.rs"]

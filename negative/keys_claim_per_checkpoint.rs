@@ -1,4 +1,4 @@
-// REJECTED. Theorem: settle_current_open, on which theorem_next_question_not_blocked rests (claim 6). Changed: the claim is keyed by the checkpoint alone. Expected: postcondition: question 2 at the same checkpoint finds its claim consumed by question 1, stuck for ever.
+// REJECTED. Theorem: settle_current_open, on which theorem_next_question_not_blocked rests (CO). Changed: the claim is keyed by the checkpoint alone. Expected: postcondition: question 2 at the same checkpoint finds its claim consumed by question 1, stuck for ever.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

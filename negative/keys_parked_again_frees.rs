@@ -1,4 +1,4 @@
-// REJECTED. Theorem: settle_old_consumed, on which theorem_holder_is_current and theorem_question_once rest. Changed: a run that recorded an answer and parked again releases its claim instead of consuming it. Expected: postcondition: the row just left is free, a slow reader of that position takes the same authority again.
+// REJECTED. Theorem: settle_old_consumed, on which theorem_holder_is_current and theorem_question_once of claim_keys.rs rest (CO). Changed: a run that recorded an answer and parked again releases its claim instead of consuming it. Expected: postcondition: the row just left is free, a slow reader of that position takes the same authority again.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

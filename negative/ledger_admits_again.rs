@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_admit_duplicate (EO). Changed: an effect that was admitted before is admitted again. Expected: postcondition: the ledger holds it twice.
+// REJECTED. Theorem: theorem_admit_duplicate, for theorem_exactly_once (EO). Changed: an effect that was admitted before is admitted again. Expected: postcondition: the ledger holds it twice.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

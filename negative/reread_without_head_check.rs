@@ -1,4 +1,4 @@
-// REJECTED. Theorem: confirm_sees_head, on which theorem_question_once of claim_reread rests. Changed: a granted run goes on without looking whether the head still has the row it claimed. Expected: postcondition: a holder of a row the thread has left may run.
+// REJECTED. Theorem: confirm_sees_head, on which theorem_question_once of claim_reread.rs rests (CO). Changed: a granted run goes on without looking whether the head still has the row it claimed. Expected: postcondition: a holder of a row the thread has left may run.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 #[path = "../crates/remit-core/src/claim.rs"]

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_serve. Changed: the answer at which the node failed is kept when another answer comes. Expected: postcondition: the question is served the failed answer, not the one that this call gives.
+// REJECTED. Theorem: theorem_serve, on which theorem_trace rests. Changed: the answer at which the node failed is kept when another answer comes. Expected: postcondition: the question is served the failed answer, not the one that this call gives.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_inspect. Changed: an inspection is shown no recorded answer. Expected: postcondition: a recorded answer is hidden from it.
+// REJECTED. Theorem: theorem_inspect, for theorem_inspection. Changed: an inspection is shown no recorded answer. Expected: postcondition: a recorded answer is hidden from it.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

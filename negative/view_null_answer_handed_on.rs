@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_serve. Changed: stock LangGraph: a retry is shown the null task's answer after its question consumed it. Expected: postcondition: the next question is served an answer that was given to an earlier one.
+// REJECTED. Theorem: theorem_serve, on which theorem_trace rests. Changed: stock LangGraph: a retry is shown the null task's answer after its question consumed it. Expected: postcondition: the next question is served an answer that was given to an earlier one.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_serve. Changed: the null task's answer is shown although an earlier question has none (LangGraph 1.2.24 records too few answers when a node fails early). Expected: postcondition: an earlier question is served it.
+// REJECTED. Theorem: theorem_serve, on which theorem_trace rests. Changed: the null task's answer is shown although an earlier question has none (LangGraph 1.2.24 records too few answers when a node fails early). Expected: postcondition: an earlier question is served it.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_serve. Changed: an answer by name is shown an older bare answer too ("the head is unchanged unless a task failed"). Expected: postcondition: the next question is served the older answer.
+// REJECTED. Theorem: theorem_serve, on which theorem_trace rests. Changed: an answer by name is shown an older bare answer too ("the head is unchanged unless a task failed"). Expected: postcondition: the next question is served the older answer.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

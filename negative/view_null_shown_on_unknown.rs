@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_serve. Changed: where the intent is unknown the null task's answer stays for a retry. Expected: postcondition: the next question is served it.
+// REJECTED. Theorem: theorem_serve, on which theorem_trace rests. Changed: where the intent is unknown the null task's answer stays for a retry. Expected: postcondition: the next question is served it.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -1,4 +1,4 @@
-// REJECTED. Theorem: theorem_fork (FD). Changed: stock LangGraph: the first recorded answer is served to every fork. Expected: postcondition: the fork's question is not served the fork's own value.
+// REJECTED. Theorem: theorem_fork, for theorem_trace (FD). Changed: stock LangGraph: the first recorded answer is served to every fork. Expected: postcondition: the fork's question is not served the fork's own value.
 #![feature(proc_macro_hygiene)]
 #![forbid(unsafe_code)]
 extern crate alloc;

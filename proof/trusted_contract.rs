@@ -93,10 +93,7 @@ pub mod durable_prefix {
             log.is_prefix_of(run(log, requests)),
             run(log, requests).no_duplicates(),
             forall|i: int|
-                log.len() <= i < run(log, requests).len() ==> asked_valid(
-                    requests,
-                    #[trigger] run(log, requests)[i],
-                ),
+                log.len() <= i < run(log, requests).len() ==> asked_valid(requests, #[trigger] run(log, requests)[i]),
     {
         theorem_prefix(log, requests);
     }
@@ -251,13 +248,7 @@ pub mod authority {
     use vstd::prelude::*;
 
     /// Whatever two workers believe, no fence is carried by both, and only the holder carries the current one.
-    pub proof fn one_worker_has_the_current_fence(
-        steps: Seq<Step>,
-        k: Key,
-        a: u64,
-        b: u64,
-        fence: u64,
-    )
+    pub proof fn one_worker_has_the_current_fence(steps: Seq<Step>, k: Key, a: u64, b: u64, fence: u64)
         requires
             legal(init(), steps),
             carries(run(init(), steps), a, k, fence),
@@ -274,11 +265,7 @@ pub mod authority {
     }
 
     /// An authority is consumed at most once, and what was consumed stays so.
-    pub proof fn an_authority_is_consumed_once_for_ever(
-        steps: Seq<Step>,
-        more: Seq<Step>,
-        k: Key,
-    )
+    pub proof fn an_authority_is_consumed_once_for_ever(steps: Seq<Step>, more: Seq<Step>, k: Key)
         requires
             legal(init(), steps),
             legal(run(init(), steps), more),
@@ -299,14 +286,7 @@ pub mod authority {
     }
 
     /// A worker whose claim was taken over changes nothing, whenever it wakes up.
-    pub proof fn a_stale_worker_changes_nothing(
-        steps: Seq<Step>,
-        worker: u64,
-        k: Key,
-        fence: u64,
-        lease: u64,
-        why: Why,
-    )
+    pub proof fn a_stale_worker_changes_nothing(steps: Seq<Step>, worker: u64, k: Key, fence: u64, lease: u64, why: Why)
         requires
             legal(init(), steps),
             belief(run(init(), steps), worker) == (Belief::Running {
@@ -324,14 +304,26 @@ pub mod authority {
             }),
     {
         theorem_reachable(steps);
-        theorem_stale_owner_inert(
-            run(init(), steps),
-            worker,
-            k,
-            fence,
-            lease,
-            why,
-        );
+        theorem_stale_owner_inert(run(init(), steps), worker, k, fence, lease, why);
+    }
+
+    /// The effect of one authority is admitted at most once, and then to the holder. Design: no shipped function admits
+    /// an effect under a claim yet.
+    pub proof fn an_effect_is_admitted_once_to_the_holder(steps: Seq<Step>, next: Step, k: Key)
+        requires
+            legal(init(), steps),
+            enabled(run(init(), steps), next),
+        ensures
+            ({
+                let x = cell(run(init(), steps), k);
+                let y = cell(step(run(init(), steps), next), k);
+                &&& x.fired <= 1
+                &&& y.fired > x.fired ==> x.fired == 0 && exists|owner: u64, fence: u64|
+                    #[trigger] holds(x.claim, owner, fence) && granted_to(x, owner, fence)
+            }),
+    {
+        theorem_reachable(steps);
+        theorem_effect_once(run(init(), steps), next, k);
     }
 
     /// While its lease runs and nobody gave it back, a grant is in force or has consumed.
@@ -393,11 +385,12 @@ pub mod authority {
 /// CO: a thread that is answered, parks again and moves on.
 pub mod questions {
     use crate::claim_keys::*;
+    use crate::claim_system::*;
     use vstd::prelude::*;
 
     /// However late a run read the thread: each question's authority is taken at most once. The checkpoint and the
     /// consumption are one transaction.
-    pub proof fn a_question_is_taken_once(at: crate::claim_system::Key, next_question: nat, es: Seq<Event>, q: nat)
+    pub proof fn a_question_is_taken_once(at: Key, next_question: nat, es: Seq<Event>, q: nat)
         requires
             below(at.open, next_question),
             lawful(start(at, next_question), es),
@@ -407,20 +400,35 @@ pub mod questions {
         theorem_reachable_thread(at, next_question, es);
         theorem_question_once(after(start(at, next_question), es), q);
     }
+
+    /// Whatever became of the questions before, the one that is open now can be taken at once if nobody holds it.
+    pub proof fn the_open_question_is_not_blocked(at: Key, next_question: nat, es: Seq<Event>, worker: u64, lease: u64)
+        requires
+            below(at.open, next_question),
+            lawful(start(at, next_question), es),
+            belief(after(start(at, next_question), es).w, worker) is Idle,
+            cell(after(start(at, next_question), es).w, row(after(start(at, next_question), es).at)).claim.last < u64::MAX,
+        ensures
+            ({
+                let t = after(start(at, next_question), es);
+                let state = cell(t.w, row(t.at)).claim.state;
+                &&& !(state is Consumed)
+                &&& state is Free ==> takes(t.w, worker, row(t.at), lease)
+            }),
+    {
+        theorem_reachable_thread(at, next_question, es);
+        theorem_next_question_not_blocked(after(start(at, next_question), es), worker, lease);
+    }
 }
 
 /// CO, where the checkpoint and the consumption are two writes.
 pub mod questions_in_two_writes {
     use crate::claim_reread::*;
+    use crate::claim_system::Key;
     use vstd::prelude::*;
 
     /// The same where they are two writes, and the head is read again after every grant.
-    pub proof fn a_question_is_taken_once_in_two_writes(
-        at: crate::claim_system::Key,
-        next_question: nat,
-        es: Seq<Event>,
-        q: nat,
-    )
+    pub proof fn a_question_is_taken_once_in_two_writes(at: Key, next_question: nat, es: Seq<Event>, q: nat)
         requires
             forall|q: nat| #[trigger] at.open.contains(q) ==> q < next_question,
             lawful(start(at, next_question), es),
@@ -428,16 +436,7 @@ pub mod questions_in_two_writes {
             (after(start(at, next_question), es).taken)(q) <= 1,
     {
         theorem_reachable_thread(at, next_question, es);
-        theorem_question_once(
-            after(start(at, next_question), es),
-            q,
-            at,
-            0,
-            0,
-            at,
-            0,
-            0,
-        );
+        theorem_question_once(after(start(at, next_question), es), q, at, 0, 0, at, 0, 0);
     }
 }
 
