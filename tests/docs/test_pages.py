@@ -20,7 +20,10 @@ GUIDES = [page for page in PAGES if page.name != "README.md" and BLOCK.search(pa
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # `tests/x.py` from the root; in the tables of tests `contract/x.py`, and `view.rs` in the core.
 FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.\w+)`|`(\w+\.rs)`")
-PLACES = ("", "tests", "python", "crates/remit-core/src", "crates/remit-model/src/systems", "crates/remit-model/tests")
+PLACES = (
+    *("", "tests", "python", "proof", "negative", "crates/remit-core/src", "crates/remit-core/tests"),
+    *("crates/remit-model/src/systems", "crates/remit-model/tests"),
+)
 COMMAND = re.compile(r"(?:`|^)make ([a-z-]+)", re.MULTILINE)
 
 
