@@ -259,6 +259,7 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "questions": ("CO, live", "`claim::decide`, `claim::word`", "core `claim.rs`"),
     "questions_in_two_writes": ("CO", "`claim::decide`", "core `claim.rs`"),
     "reference_machine": ("all, live", "none: a machine", "`make model`: the same system, searched to a bound"),
+    "parked_crashes": ("all, live", "none: a machine", "`make model`: the same system, searched to a bound"),
 }
 
 

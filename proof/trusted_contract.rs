@@ -37,6 +37,8 @@ pub mod fault_matrix;
 pub mod ledger;
 #[path = "ledger_spec.rs"]
 pub mod ledger_spec;
+#[path = "parked.rs"]
+pub mod parked;
 #[path = "../crates/remit-core/src/recovery.rs"]
 pub mod recovery;
 #[path = "recovery_spec.rs"]
@@ -487,6 +489,43 @@ pub mod reference_machine {
             coc_holds(after11(c, r, acts)),
     {
         theorem_consume_count(c, r, acts);
+    }
+}
+
+/// The whole contract, on the machine whose runs may crash while they are parked.
+pub mod parked_crashes {
+    use crate::contract::*;
+    use crate::parked::*;
+    use vstd::prelude::*;
+
+    /// The promises hold in every state that any sequence of actions reaches, however the parking is kept.
+    pub proof fn the_contract_holds_through_parked_crashes(c: Consts, durable: bool, acts: Seq<ActP>)
+        requires
+            shape(c),
+            reference(c),
+            lawful_p(c, durable, acts),
+        ensures
+            pc_holds(after_p(c, durable, acts).s),
+            eo_holds(c, after_p(c, durable, acts).s),
+            fd_holds(after_p(c, durable, acts).s),
+            cv_holds(after_p(c, durable, acts).s),
+            co_holds(c, after_p(c, durable, acts).s),
+            rd_holds(after_p(c, durable, acts).s),
+    {
+        theorem_contract_parked(c, durable, acts);
+    }
+
+    /// Where the parking is durable, every fair behaviour completes, however often it crashes.
+    pub proof fn durable_parking_completes(c: Consts, b: BehaviourP)
+        requires
+            shape(c),
+            reference(c),
+            behaves_p(c, b),
+            fair_p(c, b),
+        ensures
+            exists|d: nat| done(c, (#[trigger] (b.at)(d)).s),
+    {
+        theorem_eventually_completes_parked(c, b);
     }
 }
 
