@@ -15,12 +15,9 @@ CORE = "crates/remit-core/src"
 
 # Public functions of the core that no specification speaks of, each with its reason.
 UNSPECIFIED = {
-    "answers": "newer than the drafts; its rules are held against an independent reading over all inputs of a small world",
     "ids": "a grammar of strings, and the specified core works on integers; tried on every short string",
-    "outputs": "newer than the drafts; a boolean formula of seven facts, all inputs of which are tried",
     "refusal": "a table of texts and its look-up; it decides nothing",
     "sequencer": "newer than the drafts; every history of a few operations is tried, and nothing waits for ever in any",
-    "stray": "newer than the drafts; a table of cases, all of which are tried for up to three ids",
 }
 
 # What trusts nothing. Everything else that begins with `#` is refused.

@@ -9,6 +9,10 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+#[path = "../crates/remit-core/src/answers.rs"]
+pub mod answers;
+#[path = "answers_spec.rs"]
+pub mod answers_spec;
 #[path = "../crates/remit-core/src/branch.rs"]
 pub mod branch;
 #[path = "branch_spec.rs"]
@@ -37,12 +41,20 @@ pub mod fault_matrix;
 pub mod ledger;
 #[path = "ledger_spec.rs"]
 pub mod ledger_spec;
+#[path = "../crates/remit-core/src/outputs.rs"]
+pub mod outputs;
+#[path = "outputs_spec.rs"]
+pub mod outputs_spec;
 #[path = "parked.rs"]
 pub mod parked;
 #[path = "../crates/remit-core/src/recovery.rs"]
 pub mod recovery;
 #[path = "recovery_spec.rs"]
 pub mod recovery_spec;
+#[path = "../crates/remit-core/src/stray.rs"]
+pub mod stray;
+#[path = "stray_spec.rs"]
+pub mod stray_spec;
 #[path = "../crates/remit-core/src/view.rs"]
 pub mod view;
 #[path = "view_spec.rs"]
@@ -150,7 +162,7 @@ pub mod branches {
 }
 
 /// FD: a question is served its own answer.
-pub mod answers {
+pub mod serving {
     use crate::view::*;
     use crate::view_spec::*;
     use vstd::prelude::*;
@@ -209,6 +221,123 @@ pub mod answers {
             view_spec(ws, intent, answered, alone)[i] == Show::Keep,
     {
         theorem_only_answers(ws, intent, answered, alone, i);
+    }
+}
+
+/// FD, live: how an answer is stored beside its question.
+pub mod storing {
+    use crate::answers::*;
+    use crate::answers_spec::*;
+    use vstd::prelude::*;
+
+    /// After a task parks, it is known which question is open: the one that its batch answered up to.
+    pub proof fn a_parked_question_is_known(given: Option<usize>, recorded: usize, marked: bool, failed: bool)
+        ensures
+            ({
+                let s = store_spec(Batch::Parked, given, recorded, marked, failed);
+                let n = if given is Some { given->0 } else { 0 };
+                open_question_spec(true, failed, s.marks is Some, list_after(s, recorded)) == Some(n)
+            }),
+    {
+        theorem_parked_question_is_known(given, recorded, marked, failed);
+    }
+
+    /// After it fails too, no earlier answer is gone, and the failed task has no output.
+    pub proof fn a_failed_question_is_known(given: Option<usize>, recorded: usize, marked: bool, failed: bool)
+        ensures
+            ({
+                let s = store_spec(Batch::Failed, given, recorded, marked, failed);
+                &&& marked_after(s, recorded, marked)
+                &&& list_after(s, recorded) >= earlier(recorded, marked, failed)
+                &&& s.drops_output
+            }),
+    {
+        theorem_failed_question_is_known(given, recorded, marked, failed);
+    }
+}
+
+/// PC, FD: which recorded outputs a load shows.
+pub mod showing {
+    use crate::outputs::*;
+    use crate::outputs_spec::*;
+    use crate::view::Intent;
+    use vstd::prelude::*;
+
+    /// A fork does not see what came of another branch's question or answer.
+    pub proof fn branches_stay_apart(t: Task)
+        requires
+            !t.own,
+            t.asked || t.answered,
+        ensures
+            !shows_spec(Intent::Fork, t),
+    {
+        theorem_branches_apart(t);
+    }
+
+    /// What a task had written before it failed is not run on with.
+    pub proof fn partial_output_is_not_shown(intent: Intent, t: Task)
+        requires
+            partial(t),
+            !t.null,
+            intent != Intent::Inspect,
+            intent != Intent::Fork || !t.own,
+        ensures
+            !shows_spec(intent, t),
+    {
+        theorem_partial_is_not_shown(intent, t);
+    }
+
+    /// A finished task that asked nothing is not run again.
+    pub proof fn a_finished_task_is_not_run_again(intent: Intent, t: Task)
+        requires
+            !partial(t),
+            !t.null && !t.asked && !t.answered,
+        ensures
+            shows_spec(intent, t),
+    {
+        theorem_finished_is_shown(intent, t);
+    }
+}
+
+/// CO-e, live: strays.
+pub mod strays {
+    use crate::stray::*;
+    use crate::stray_spec::*;
+    use vstd::prelude::*;
+
+    /// What is reported and let run finds a thread on which nothing is left to run.
+    pub proof fn what_is_reported_runs_nothing(thread: Thread, answer: Answer, named_only: bool, policy: Policy)
+        requires
+            judge_spec(thread, answer, named_only, policy) is Report,
+        ensures
+            thread == Thread::Finished,
+    {
+        theorem_reported_runs_nothing(thread, answer, named_only, policy);
+    }
+
+    /// No stray passes in silence, but by the user's own wish.
+    pub proof fn a_stray_is_said(thread: Thread, answer: Answer, named_only: bool, policy: Policy)
+        requires
+            fault(thread, answer, named_only) is Some,
+            policy != Policy::Ignore,
+        ensures
+            !(judge_spec(thread, answer, named_only, policy) is Accept),
+    {
+        theorem_stray_is_said(thread, answer, named_only, policy);
+    }
+
+    /// An answer that something waits for is accepted, whatever the policy.
+    pub proof fn a_legitimate_answer_is_accepted(thread: Thread, answer: Answer, named_only: bool, policy: Policy)
+        requires
+            thread == Thread::Parked || thread == Thread::Unfinished || thread == Thread::Unknown,
+            match answer {
+                Answer::Bare { takers, refused } => !named_only && takers <= 1,
+                Answer::Named { names, open } => names >= 1 && open >= names,
+            },
+        ensures
+            judge_spec(thread, answer, named_only, policy) == Verdict::Accept,
+    {
+        theorem_legitimate_is_accepted(thread, answer, named_only, policy);
     }
 }
 

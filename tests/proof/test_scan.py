@@ -116,10 +116,10 @@ FUNCTIONS = [
     ("view.rs", "    }\n}\n\n#[", "    }\n}\n\nfn helper() {}\n\n#[", "`helper` has no specification"),
     ("commit.rs", "    ensures\n", "    returns\n", "`empty` has no specification"),
     ("lib.rs", "pub mod view;", "pub mod view;\npub mod other;", "must have proof/other_spec.rs"),
-    ("lib.rs", "pub mod outputs;\n", "", "the core has no module outputs"),
+    ("lib.rs", "pub mod ids;\n", "", "the core has no module ids"),
     ("lib.rs", "pub mod view;", '#[path = "other.rs"]\npub mod view;', "a module from elsewhere"),
     ("lib.rs", "pub mod view;", "#[cfg(not(verus_only))]\npub mod view;", "only sometimes"),
-    ("outputs.rs", "pub fn shows", "#[cfg(verus_only)]\npub fn shows", "speaks of the verifier"),
+    ("ids.rs", "pub fn parse", "#[cfg(verus_only)]\npub fn parse", "speaks of the verifier"),
 ]
 
 

@@ -9,7 +9,13 @@
 
 use crate::view::is_reached;
 
+#[cfg(verus_only)]
+use super::answers_spec::*;
+#[cfg(verus_only)]
+use vstd::prelude::*;
+
 /// What a batch of writes says about its task.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Batch {
     /// The task asked a question.
@@ -21,6 +27,7 @@ pub enum Batch {
 }
 
 /// How to store a batch.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Storage {
     /// The task's own row: how many of the batch's answers it keeps. `None`: the row is not written.
@@ -40,6 +47,10 @@ pub struct Storage {
 /// `recorded`: the length of the list that was loaded; `marked`: has the question of that number a waiting row;
 /// `failed`: had the task failed before. A list of a failed task without a mark was stored by a stock saver, and its
 /// last answer counts as the open question's.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == store_spec(batch, given, recorded, marked, failed),
+))]
 pub fn store(
     batch: Batch,
     given: Option<usize>,
@@ -84,7 +95,11 @@ pub fn store(
                 drops_output: true,
             },
             _ => Storage {
-                keep: given.map(|_| recorded),
+                keep: if given.is_some() {
+                    Some(recorded)
+                } else {
+                    None
+                },
                 restore: true,
                 waits_for: None,
                 marks: if marked { None } else { Some(recorded) },
@@ -103,6 +118,10 @@ pub fn store(
 
 /// The question that is open, if it is known: the list's length, when the question of that number has a waiting row
 /// (`marked`), or when the task never failed.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == open_question_spec(parked, failed, marked, recorded),
+))]
 pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) -> Option<usize> {
     if parked && (marked || !failed) {
         Some(recorded)
@@ -114,6 +133,10 @@ pub fn open_question(parked: bool, failed: bool, marked: bool, recorded: usize) 
 /// The question that a bare answer is bound to, and whether it takes its place in the recorded list: the open question
 /// if it is known and in reach, whose answers have a row of their own; else, where a stock saver stored a failed
 /// task's list, the question that its last answer was for. `None`: it cannot be told.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == binds_to_spec(parked, failed, marked, recorded),
+))]
 pub fn binds_to(
     parked: bool,
     failed: bool,
@@ -121,8 +144,14 @@ pub fn binds_to(
     recorded: usize,
 ) -> Option<(usize, bool)> {
     match open_question(parked, failed, marked, recorded) {
-        Some(n) if is_reached(Some(n), recorded) => Some((n, false)),
+        Some(n) => {
+            if is_reached(Some(n), recorded) {
+                Some((n, false))
+            } else {
+                None
+            }
+        }
         None if parked && failed && recorded > 0 => Some((recorded - 1, true)),
-        _ => None,
+        None => None,
     }
 }

@@ -2,7 +2,13 @@
 
 use crate::view::Intent;
 
+#[cfg(verus_only)]
+use super::outputs_spec::*;
+#[cfg(verus_only)]
+use vstd::prelude::*;
+
 /// The facts of one task's recorded rows.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Task {
     /// It is the null task: the rows are a call's input, not a task's output.
@@ -23,6 +29,10 @@ pub struct Task {
 
 /// Are the outputs shown? A fork does not see what another branch answered and what came of it; nobody sees what
 /// a task had written before it failed (public report langgraph#8834: it would count as finished).
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == shows_spec(intent, t),
+))]
 pub fn shows(intent: Intent, t: Task) -> bool {
     let partial = t.failed && !t.handled && !t.marked;
     match intent {

@@ -1,6 +1,11 @@
 //! Whether a resume answers anything. Source: DESIGN 10 and 16.
+#[cfg(verus_only)]
+use super::stray_spec::*;
+#[cfg(verus_only)]
+use vstd::prelude::*;
 
 /// What is known of the thread that a resume addresses.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Thread {
     /// It has no checkpoint.
@@ -18,6 +23,7 @@ pub enum Thread {
 }
 
 /// The answer that a resume carries.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Without a name: for whoever asks.
@@ -37,6 +43,7 @@ pub enum Answer {
 }
 
 /// What is wrong with it.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// The thread does not exist.
@@ -58,6 +65,7 @@ pub enum Reason {
 }
 
 /// What the user wants done with strays.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// Report and go on, where going on fires nothing.
@@ -69,6 +77,7 @@ pub enum Policy {
 }
 
 /// The verdict on a resume.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It answers something.
@@ -81,17 +90,17 @@ pub enum Verdict {
 
 /// Judges a resume. A stray that could not run anything is reported; one that would run something (start the
 /// graph, or run a parked node up to its question again) is refused: a stray fires nothing.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == judge_spec(thread, answer, named_only, policy),
+))]
 pub fn judge(thread: Thread, answer: Answer, named_only: bool, policy: Policy) -> Verdict {
     let (reason, inert) = match (thread, answer) {
         (Thread::NoSuchCheckpoint, _) => return Verdict::Refuse(Reason::NoSuchCheckpoint),
         // LangGraph would start the graph
         (Thread::Absent, _) => (Reason::NoThread, false),
-        (Thread::Parked | Thread::Unfinished | Thread::Unknown, Answer::Bare { .. })
-            if named_only =>
-        {
-            return Verdict::Refuse(Reason::Unnamed);
-        }
         (Thread::Finished, _) => (Reason::NotWaiting, true),
+        (_, Answer::Bare { .. }) if named_only => return Verdict::Refuse(Reason::Unnamed),
         (Thread::Parked, Answer::Bare { takers, refused }) if takers > 1 && !refused => {
             (Reason::Ambiguous, false)
         }

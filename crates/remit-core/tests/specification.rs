@@ -345,7 +345,7 @@ mod view {
         Class, Intent, Question, Show, Slot, Write,
     };
 
-    const INTENTS: [Intent; 6] = [
+    pub const INTENTS: [Intent; 6] = [
         Intent::Inspect,
         Intent::Fork,
         Intent::Retry,
@@ -815,6 +815,239 @@ mod claim {
                 Fate::Gone,
             ] {
                 assert_eq!(word(a, b, fate), word_spec(a, b, fate));
+            }
+        }
+    }
+}
+
+mod outputs {
+    use super::*;
+    use remit_core::outputs::{shows, Task};
+    use remit_core::view::Intent;
+
+    fn partial(t: Task) -> bool {
+        t.failed && !t.handled && !t.marked
+    }
+
+    fn shows_spec(intent: Intent, t: Task) -> bool {
+        match intent {
+            Intent::Inspect => true,
+            Intent::Fork => t.own || (!t.null && !t.asked && !t.answered && !partial(t)),
+            _ => t.null || !partial(t),
+        }
+    }
+
+    #[test]
+    fn it_keeps_its_contracts() {
+        for facts in sequences(&BOTH, 7).into_iter().filter(|f| f.len() == 7) {
+            let t = Task {
+                null: facts[0],
+                own: facts[1],
+                asked: facts[2],
+                answered: facts[3],
+                failed: facts[4],
+                handled: facts[5],
+                marked: facts[6],
+            };
+            for intent in super::view::INTENTS {
+                assert_eq!(shows(intent, t), shows_spec(intent, t), "{intent:?} {t:?}");
+            }
+        }
+    }
+}
+
+mod stray {
+    use super::*;
+    use remit_core::stray::{judge, Answer, Policy, Reason, Thread, Verdict};
+
+    fn fault(thread: Thread, answer: Answer, named_only: bool) -> Option<Reason> {
+        match (thread, answer) {
+            (Thread::NoSuchCheckpoint, _) => Some(Reason::NoSuchCheckpoint),
+            (Thread::Absent, _) => Some(Reason::NoThread),
+            (Thread::Finished, _) => Some(Reason::NotWaiting),
+            (_, Answer::Bare { takers, refused }) => {
+                if named_only {
+                    Some(Reason::Unnamed)
+                } else if thread == Thread::Parked && takers > 1 && !refused {
+                    Some(Reason::Ambiguous)
+                } else {
+                    None
+                }
+            }
+            (_, Answer::Named { names, open }) => {
+                if names == 0 {
+                    Some(Reason::EmptyMap)
+                } else if open == 0 {
+                    Some(Reason::UnknownInterrupt)
+                } else if open < names {
+                    Some(Reason::SomeUnknown)
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    fn always_refused(reason: Reason) -> bool {
+        reason == Reason::NoSuchCheckpoint || reason == Reason::Unnamed
+    }
+
+    fn judge_spec(thread: Thread, answer: Answer, named_only: bool, policy: Policy) -> Verdict {
+        match fault(thread, answer, named_only) {
+            None => Verdict::Accept,
+            Some(reason) if always_refused(reason) => Verdict::Refuse(reason),
+            Some(_) if policy == Policy::Ignore => Verdict::Accept,
+            Some(reason) if policy == Policy::Warn && reason == Reason::NotWaiting => {
+                Verdict::Report(reason)
+            }
+            Some(reason) => Verdict::Refuse(reason),
+        }
+    }
+
+    #[test]
+    fn it_keeps_its_contracts() {
+        let mut answers = Vec::new();
+        for n in [0, 1, 2, 3, usize::MAX] {
+            answers.extend(BOTH.map(|refused| Answer::Bare { takers: n, refused }));
+            answers.extend([0, 1, 2, 3, usize::MAX].map(|open| Answer::Named { names: n, open }));
+        }
+        for thread in [
+            Thread::Absent,
+            Thread::NoSuchCheckpoint,
+            Thread::Finished,
+            Thread::Parked,
+            Thread::Unfinished,
+            Thread::Unknown,
+        ] {
+            for answer in &answers {
+                for named_only in BOTH {
+                    for policy in [Policy::Warn, Policy::Raise, Policy::Ignore] {
+                        assert_eq!(
+                            judge(thread, *answer, named_only, policy),
+                            judge_spec(thread, *answer, named_only, policy),
+                            "{thread:?} {answer:?} named_only={named_only} {policy:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+mod answers {
+    use super::*;
+    use remit_core::answers::{binds_to, open_question, store, Batch, Storage};
+
+    fn blurred(recorded: usize, marked: bool, failed: bool) -> bool {
+        failed && !marked && recorded > 0
+    }
+
+    fn earlier(recorded: usize, marked: bool, failed: bool) -> usize {
+        recorded - usize::from(blurred(recorded, marked, failed))
+    }
+
+    fn store_parked(given: Option<usize>, recorded: usize, failed: bool) -> Storage {
+        let n = given.unwrap_or(0);
+        Storage {
+            keep: (given.is_some() || recorded > 0).then_some(n),
+            restore: false,
+            waits_for: None,
+            marks: (failed || n > 0).then_some(n),
+            drops_output: false,
+        }
+    }
+
+    fn store_failed(given: Option<usize>, recorded: usize, marked: bool, failed: bool) -> Storage {
+        let before = earlier(recorded, marked, failed);
+        match given {
+            Some(n) if n > before => Storage {
+                keep: Some(n - 1),
+                restore: false,
+                waits_for: Some(n - 1),
+                marks: None,
+                drops_output: true,
+            },
+            _ if blurred(recorded, marked, failed) => Storage {
+                keep: Some(before),
+                restore: true,
+                waits_for: Some(before),
+                marks: None,
+                drops_output: true,
+            },
+            _ => Storage {
+                keep: given.map(|_| recorded),
+                restore: true,
+                waits_for: None,
+                marks: (!marked).then_some(recorded),
+                drops_output: true,
+            },
+        }
+    }
+
+    fn store_spec(
+        batch: Batch,
+        given: Option<usize>,
+        recorded: usize,
+        marked: bool,
+        failed: bool,
+    ) -> Storage {
+        match batch {
+            Batch::Parked => store_parked(given, recorded, failed),
+            Batch::Failed => store_failed(given, recorded, marked, failed),
+            Batch::Other => Storage {
+                keep: given,
+                restore: false,
+                waits_for: None,
+                marks: None,
+                drops_output: false,
+            },
+        }
+    }
+
+    fn open_question_spec(
+        parked: bool,
+        failed: bool,
+        marked: bool,
+        recorded: usize,
+    ) -> Option<usize> {
+        (parked && (marked || !failed)).then_some(recorded)
+    }
+
+    fn binds_to_spec(
+        parked: bool,
+        failed: bool,
+        marked: bool,
+        recorded: usize,
+    ) -> Option<(usize, bool)> {
+        match open_question_spec(parked, failed, marked, recorded) {
+            Some(open) => (recorded >= open).then_some((open, false)),
+            None => (parked && failed && recorded > 0).then(|| (recorded - 1, true)),
+        }
+    }
+
+    #[test]
+    fn it_keeps_its_contracts() {
+        for recorded in [0, 1, 2, 3, usize::MAX] {
+            for (marked, failed) in BOTH.into_iter().flat_map(|m| BOTH.map(|f| (m, f))) {
+                for given in [None, Some(0), Some(1), Some(2), Some(3), Some(usize::MAX)] {
+                    for batch in [Batch::Parked, Batch::Failed, Batch::Other] {
+                        assert_eq!(
+                            store(batch, given, recorded, marked, failed),
+                            store_spec(batch, given, recorded, marked, failed),
+                            "{batch:?} {given:?} {recorded} marked={marked} failed={failed}"
+                        );
+                    }
+                }
+                for parked in BOTH {
+                    assert_eq!(
+                        open_question(parked, failed, marked, recorded),
+                        open_question_spec(parked, failed, marked, recorded)
+                    );
+                    assert_eq!(
+                        binds_to(parked, failed, marked, recorded),
+                        binds_to_spec(parked, failed, marked, recorded)
+                    );
+                }
             }
         }
     }
