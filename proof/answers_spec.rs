@@ -19,8 +19,17 @@ pub open spec fn earlier(recorded: usize, marked: bool, failed: bool) -> usize {
     }
 }
 
+/// How many questions the batch of a task that parks answers: the next one is open.
+pub open spec fn answered_by(given: Option<usize>) -> usize {
+    if given is Some {
+        given->0
+    } else {
+        0
+    }
+}
+
 pub open spec fn store_parked(given: Option<usize>, recorded: usize, failed: bool) -> Storage {
-    let n = if given is Some { given->0 } else { 0 };
+    let n = answered_by(given);
     Storage {
         keep: if given is Some || recorded > 0 { Some(n) } else { None },
         restore: false,
@@ -84,16 +93,17 @@ pub open spec fn list_after(s: Storage, recorded: usize) -> usize {
     }
 }
 
+/// The open question is known, and if its state is marked, at its own row.
+pub open spec fn known_after(s: Storage, recorded: usize, failed: bool) -> bool {
+    let list = list_after(s, recorded);
+    open_question_spec(true, failed, s.marks is Some, list) == Some(list) && (s.marks is Some ==> s.marks->0 == list)
+}
+
 /// THEOREM parked: after a task parks, its open question is known, and it is the one that its batch answered up to.
 pub proof fn theorem_parked_question_is_known(given: Option<usize>, recorded: usize, marked: bool, failed: bool)
     ensures
-        ({
-            let s = store_spec(Batch::Parked, given, recorded, marked, failed);
-            let n = if given is Some { given->0 } else { 0 };
-            &&& list_after(s, recorded) == n
-            &&& s.marks is Some ==> s.marks->0 == n
-            &&& open_question_spec(true, failed, s.marks is Some, list_after(s, recorded)) == Some(n)
-        }),
+        list_after(store_spec(Batch::Parked, given, recorded, marked, failed), recorded) == answered_by(given),
+        known_after(store_spec(Batch::Parked, given, recorded, marked, failed), recorded, failed),
 {
 }
 

@@ -261,6 +261,7 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "strays": ("CO-e, live", "`stray::judge`", "core `stray.rs`, `specification.rs`; `contract/test_strays.py`"),
     "recovering": ("RD", "`recovery::plan`", "core `recovery.rs`, `specification.rs`"),
     "authority": ("CO, live", "`claim::decide`", "core `claim.rs`, `specification.rs`"),
+    "effects_under_a_claim": ("CO-e, EO", "none: design", "none"),
     "questions": ("CO, live", "`claim::decide`, `claim::word`", "core `claim.rs`"),
     "questions_in_two_writes": ("CO", "`claim::decide`", "core `claim.rs`"),
     "reference_machine": ("all, live", "none: a machine", "`make model`: the same system, searched to a bound"),
@@ -312,10 +313,19 @@ def twins_of(repo: Path, theorem: str, part: str) -> list[str]:
     return found
 
 
+def pins(repo: Path) -> str:
+    """The verifier and the library, from the files that pin them."""
+    workflow, manifest = ".github/workflows/verify.yml", "proof/Cargo.toml"
+    verus = re.search(r"VERUS: (\S+)", (repo / workflow).read_text())
+    vstd = re.search(r'vstd = "=(\S+)"', (repo / manifest).read_text())
+    assert verus and vstd
+    return f"Verus {verus[1]} (`{workflow}`), `vstd` {vstd[1]} (`{manifest}`)"
+
+
 def document(repo: Path) -> str:
     """The generated part of VERIFICATION.md."""
     record = Record(repo)
-    lines = ["### From promise to theorem", ""]
+    lines = [f"Pinned: {pins(repo)}.", "", "### From promise to theorem", ""]
     rows = []
     for part, name, line, calls in statements(repo):
         promise, shipped, tests = PARTS[part]

@@ -235,8 +235,8 @@ pub mod storing {
         ensures
             ({
                 let s = store_spec(Batch::Parked, given, recorded, marked, failed);
-                let n = if given is Some { given->0 } else { 0 };
-                open_question_spec(true, failed, s.marks is Some, list_after(s, recorded)) == Some(n)
+                &&& list_after(s, recorded) == answered_by(given)
+                &&& known_after(s, recorded, failed)
             }),
     {
         theorem_parked_question_is_known(given, recorded, marked, failed);
@@ -438,25 +438,6 @@ pub mod authority {
         theorem_stale_owner_inert(run(init(), steps), worker, k, fence, lease, why);
     }
 
-    /// The effect of one authority is admitted at most once, and then to the holder. Design: no shipped function admits
-    /// an effect under a claim yet.
-    pub proof fn an_effect_is_admitted_once_to_the_holder(steps: Seq<Step>, next: Step, k: Key)
-        requires
-            legal(init(), steps),
-            enabled(run(init(), steps), next),
-        ensures
-            ({
-                let x = cell(run(init(), steps), k);
-                let y = cell(step(run(init(), steps), next), k);
-                &&& x.fired <= 1
-                &&& y.fired > x.fired ==> x.fired == 0 && exists|owner: u64, fence: u64|
-                    #[trigger] holds(x.claim, owner, fence) && granted_to(x, owner, fence)
-            }),
-    {
-        theorem_reachable(steps);
-        theorem_effect_once(run(init(), steps), next, k);
-    }
-
     /// While its lease runs and nobody gave it back, a grant is in force or has consumed.
     pub proof fn a_live_grant_is_not_taken(steps: Seq<Step>, worker: u64, k: Key, fence: u64)
         requires
@@ -510,6 +491,31 @@ pub mod authority {
     {
         theorem_reachable(steps);
         theorem_not_stuck(run(init(), steps), k, worker, lease);
+    }
+}
+
+/// CO-e, EO: an effect under a claim. Design: no shipped function admits one yet.
+pub mod effects_under_a_claim {
+    use crate::claim_spec::*;
+    use crate::claim_system::*;
+    use vstd::prelude::*;
+
+    /// The effect of one authority is admitted at most once, and then to the holder.
+    pub proof fn an_effect_is_admitted_once_to_the_holder(steps: Seq<Step>, next: Step, k: Key)
+        requires
+            legal(init(), steps),
+            enabled(run(init(), steps), next),
+        ensures
+            ({
+                let x = cell(run(init(), steps), k);
+                let y = cell(step(run(init(), steps), next), k);
+                &&& x.fired <= 1
+                &&& y.fired > x.fired ==> x.fired == 0 && exists|owner: u64, fence: u64|
+                    #[trigger] holds(x.claim, owner, fence) && granted_to(x, owner, fence)
+            }),
+    {
+        theorem_reachable(steps);
+        theorem_effect_once(run(init(), steps), next, k);
     }
 }
 

@@ -19,7 +19,7 @@ VIEW = "crates/remit-core/src/view.rs"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name in ("crates/remit-core", "proof", "negative"):
+    for name in (".github", "crates/remit-core", "proof", "negative"):
         shutil.copytree(REPO / name, tmp_path / name, ignore=shutil.ignore_patterns("target", "__pycache__"))
     return tmp_path
 
