@@ -43,7 +43,9 @@ HOLES = re.compile(
     r"|\binclude\b"
     r"|\bdecreases_by\b|\bno_decreases\w*|\bmay_not_terminate\b"
 )
-WIRING = re.compile(r"^\s*(?:(?:pub )?mod \w+;|use [^;]+;|#\[path = .*\]|#!\[.*\]|extern crate \w+;)\s*$", re.M)
+WIRING = re.compile(
+    r"^\s*(?:(?:pub )?mod \w+;|use (?!alloc|core|std)[^;]+;|#\[path = .*\]|#!\[.*\]|extern crate \w+;)\s*$", re.M
+)
 USE = re.compile(r"use (?:(?:super|crate)::\w+|vstd::prelude|\w+|\w+::\w+)::(?:\*|\w+|\{[\w, ]+\});")
 
 

@@ -74,6 +74,7 @@ def discharge(tree: Path) -> Path:
     [
         (VIEW, "answers >= nth,", "answers > nth,"),
         (VIEW, "ret == reaches(asked, answers),", "true,"),
+        (VIEW, "use alloc::vec::Vec;", "use alloc::collections::VecDeque as Vec;"),
         ("proof/view_spec.rs", "Intent::Fork => Show::Hide,", "Intent::Fork => Show::Keep,"),
         ("proof/view_witness.rs", "assert(init(s0));", ""),
     ],
