@@ -196,6 +196,30 @@ def hole_faults(name: str, code: str) -> Iterator[str]:
         yield f"{name}:{code.count(chr(10), 0, found.start()) + 1}: not allowed: {found[0]}"
 
 
+def without_blocks(code: str) -> str:
+    """The code without its `verus! { .. }` blocks."""
+    rest, *blocks = re.split(r"^verus! \{$", code, flags=re.M)
+    for block in blocks:
+        depth = 1
+        for found in re.finditer(r"[{}]", block):
+            depth += 1 if found[0] == "{" else -1
+            if not depth:
+                rest += block[found.end() :]
+                break
+    return rest
+
+
+def outside_faults(name: str, code: str) -> Iterator[str]:
+    """What stands outside of `verus!` and has no specification is not verified, and nobody is told."""
+    outside = without_blocks(code)
+    if name.startswith("proof/") and WIRING.sub("", outside).strip():
+        yield f"{name}: code outside of verus!: {WIRING.sub('', outside).split()[0]} .."
+    for found in re.finditer(r"\bfn (\w+)", outside):
+        before = outside[: found.start()].removesuffix("pub ").rstrip()
+        if not before.endswith("))]") or "verus_spec" not in before[before.rfind("\n#[") :]:
+            yield f"{name}: `{found[1]}` is outside of verus! and has no specification"
+
+
 def ghost_faults(name: str, code: str) -> Iterator[str]:
     """`verus_only` stands before attributes, two `use` lines and `proof!` only: what is verified is what is compiled."""
     module = Path(name).stem
@@ -288,6 +312,7 @@ def scan(repo: Path) -> list[str]:
         if name.startswith(CORE):
             faults += ghost_faults(name, code)
         else:
+            faults += outside_faults(name, code)
             for use in re.findall(r"^ *(?:pub )?use [^;]+;", code, re.M):
                 if not USE.fullmatch(use.strip()):
                     faults.append(f"{name}: not allowed: {use.strip()}")

@@ -73,6 +73,24 @@ def test_no_item_is_kept_from_the_verifier(tree: Path, hole: str) -> None:
     assert any(fault.startswith("proof/ledger_spec.rs") for fault in sources.scan(tree))
 
 
+OUTSIDE = [
+    ("proof/ledger_spec.rs", "} // verus!\n", "} // verus!\n\npub fn unseen() {}\n"),
+    ("proof/ledger_spec.rs", "verus! {\n", "mod unseen {\n    pub fn f() {}\n}\n\nverus! {\n"),
+    ("proof/witness.rs", "verus! {\n", "macro_rules! verus {\n    () => {};\n}\n\nverus! {\n"),
+    (
+        "negative/commit_validity_after_append.rs",
+        "#[cfg_attr(verus_only, verus_spec(",
+        "fn unseen() {}\n\n#[cfg_attr(verus_only, verus_spec(",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), OUTSIDE)
+def test_nothing_stands_where_the_verifier_does_not_look(tree: Path, name: str, old: str, new: str) -> None:
+    plant(tree, name, old, new)
+    assert any(fault.startswith(name) for fault in sources.scan(tree))
+
+
 @pytest.mark.parametrize("hole", ["assume(false);", "admit();"])
 def test_a_wrong_rule_takes_nothing_for_granted_either(tree: Path, hole: str) -> None:
     name = "negative/ledger_admits_again.rs"
