@@ -37,6 +37,8 @@ OPTIONS = {
     "on_conflict": "raise",
     "conflict_timeout": 60.0,
     "claim_store": None,
+    "detect_mutation": False,
+    "self_check": False,
 }
 
 
