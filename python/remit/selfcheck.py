@@ -60,7 +60,7 @@ def _faults(thread: str) -> Steps[list[str]]:
     newest: CheckpointTuple | None = yield Collect(head, {}, lambda _: True)
     if at_head is None or at_head.checkpoint["id"] != ids[2]:
         found.append("a thread's newest checkpoint is not the one with the greatest id")
-    elif at_head.parent_config is None or at_head.parent_config["configurable"].get("checkpoint_id") != ids[1]:
+    elif at_head.parent_config is None or at_head.parent_config.get("configurable", {}).get("checkpoint_id") != ids[1]:
         found.append("a checkpoint's parent is lost")
     if newest is None or newest.checkpoint["id"] != ids[2]:
         found.append("list does not begin with the newest checkpoint")
