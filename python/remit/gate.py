@@ -325,9 +325,14 @@ class Gate:
                 (_, _, fence, _), verdict = decide(row, ClaimInput.acquire(claim.owner, claim.lease), now)
                 if running is None and verdict == ClaimVerdict.GRANTED:
                     before = _clock()
-                    lease_end = yield from claim.claims.grant(
-                        claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest
-                    )
+                    try:
+                        lease_end = yield from claim.claims.grant(
+                            claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest
+                        )
+                    except (Exception, KeyboardInterrupt, asyncio.CancelledError):
+                        with suppress(Exception):  # it may have been granted all the same
+                            yield from claim.claims.settle(claim.key, fence, "free", "abandoned", False)
+                        raise
                     if lease_end is not None:
                         claim.fence, claim.sure_until = fence, before + claim.lease / _MICROSECONDS
                         return claim
