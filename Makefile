@@ -84,6 +84,10 @@ model: ## count every pinned run of models/ anew, and hold the core against the 
 model-scaled: ## the three complete searches of seven million states, pinned
 	cargo test --locked --release -p remit-model --features scaled --test pinned scaled
 
+.PHONY: model-proof
+model-proof: $(VENVS)/newest/.host ## prove the contract for runs of any size with z3 and cvc5; see each fault break the proof
+	$(NEWEST)/python models/smt/prove.py
+
 .PHONY: wheel
 wheel: dist/.built ## build the wheel into dist/
 

@@ -1,0 +1,320 @@
+"""Asks two SMT solvers whether the contract is an inductive invariant, and in which action each fault breaks it.
+
+    python models/smt/prove.py             # exit status 1 if an answer of z3 or cvc5 is not the expected one
+    python models/smt/prove.py --smt2 DIR  # also writes each query as an SMT-LIB file, for any other solver
+
+`unsat`: no step of any run of any size does what the query asks for. `sat`: some step does, and is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cvc5
+import z3
+from resume_contract import (
+    ACTIONS,
+    ASSUME,
+    CONTRACT,
+    FAIR,
+    FAULTS,
+    INVARIANT,
+    IP,
+    NONE,
+    Answer,
+    MaxCrashes,
+    MaxExtra,
+    MaxResumes,
+    N,
+    Seq,
+    State,
+    any_state,
+    contract,
+    initial,
+    invariant,
+    is_enabled,
+    remaining,
+    switched_on,
+)
+from z3 import And, Implies, Not, Or
+
+ROOT = Path(__file__).resolve().parent.parent
+TIMEOUT_MS = 60_000
+
+# -- queries -----------------------------------------------------------------------------------------------------------
+
+ANSWER, REEXEC = z3.Const("answer", Answer), z3.Bool("reexec")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked for, of a step from one state to another (of one state, where they are the same)."""
+
+    name: str
+    asks: Any
+    before: State
+    after: State
+
+    def under(self, *faults: str) -> Any:
+        return And(ASSUME, switched_on(*faults), self.asks)
+
+
+def step(action: str) -> tuple[State, Any, State]:
+    """A state that satisfies the invariant, that the action is possible there, and the state after it."""
+    s = any_state()
+    guard, after = ACTIONS[action](s, ANSWER, REEXEC)
+    return s, And(invariant(s), guard), after
+
+
+def initiation() -> Query:
+    s = initial()
+    return Query("initiation", Not(invariant(s)), s, s)
+
+
+def consecution(action: str) -> Query:
+    s, taken, after = step(action)
+    return Query(f"consecution: {action}", And(taken, Not(invariant(after))), s, after)
+
+
+def safety() -> Query:
+    s = any_state()
+    return Query("safety", And(invariant(s), Not(contract(s))), s, s)
+
+
+def stuck() -> Query:
+    """EventuallyCompletes: a run that is not complete can do one of the fair actions."""
+    s = any_state()
+    enabled = (is_enabled(action, s) for action in FAIR)
+    return Query("progress: stuck", And(invariant(s), s.pc != N + 1, Not(Or(*enabled))), s, s)
+
+
+def progress(action: str) -> Query:
+    """And a fair action brings the end nearer; another one does not put it off, and leaves the fair ones possible."""
+    s, taken, after = step(action)
+    if action in FAIR:
+        kept = And(remaining(after) >= 0, remaining(after) < remaining(s))
+    else:
+        possible = (Implies(is_enabled(f, s), is_enabled(f, after)) for f in FAIR)
+        kept = And(remaining(after) == remaining(s), *possible)
+    return Query(f"progress: {action}", And(taken, Not(kept)), s, after)
+
+
+def possible(action: str) -> Query:
+    s, taken, after = step(action)
+    return Query(f"possible: {action}", taken, s, after)
+
+
+def proof() -> Iterator[Query]:
+    """What must be `unsat` without faults."""
+    yield initiation()
+    yield from map(consecution, ACTIONS)
+    yield safety()
+    yield stuck()
+    yield from map(progress, ACTIONS)
+
+
+# -- solvers -----------------------------------------------------------------------------------------------------------
+
+
+def solver_for(*assertions: Any) -> z3.Solver:
+    solver = z3.Solver()
+    solver.set("timeout", TIMEOUT_MS)
+    solver.add(*assertions)
+    return solver
+
+
+def smt2(asks: Any) -> str:
+    """The query as SMT-LIB 2.6."""
+    text: str = solver_for(asks).to_smt2()
+    return "(set-logic ALL)\n" + re.sub(r"^;.*\n|^\(set-info .*\n", "", text, flags=re.M)
+
+
+def ask_z3(text: str) -> str:
+    solver = z3.Solver()
+    solver.set("timeout", TIMEOUT_MS)
+    solver.from_string(text)
+    return str(solver.check())
+
+
+def ask_cvc5(text: str) -> str:
+    solver = cvc5.Solver()
+    # the quantifiers run over bounded integers; with this it finds models, too
+    for option, value in {"fmf-bound": "true", "arrays-exp": "true", "tlimit-per": str(TIMEOUT_MS)}.items():
+        solver.setOption(option, value)
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "query")
+    symbols = parser.getSymbolManager()
+    said = ""
+    while not (command := parser.nextCommand()).isNull():
+        said += command.invoke(solver, symbols)
+    return said.strip()
+
+
+def ask(asks: Any) -> tuple[str, str]:
+    """The answers of z3 and of cvc5 to the same text."""
+    text = smt2(asks)
+    return ask_z3(text), ask_cvc5(text)
+
+
+# -- counterexamples ---------------------------------------------------------------------------------------------------
+
+
+def shown(s: State, model: z3.ModelRef) -> dict[str, str]:
+    """A state of a model, as TLC would write it."""
+    answers = {str(model.eval(NONE, model_completion=True)): "None"}
+
+    def value(term: Any) -> str:
+        text = str(model.eval(term, model_completion=True))
+        if term.sort() == Answer:
+            return answers.setdefault(text, f"v{len(answers)}")
+        return {"True": "TRUE", "False": "FALSE"}.get(text, text)
+
+    def element(seq: Seq, i: int) -> str:
+        fields = [value(z3.Select(f, i)) for f in seq.fields]
+        return fields[0] if len(fields) == 1 else f"<<{', '.join(fields)}>>"
+
+    def written(term: Any) -> str:
+        if isinstance(term, Seq):
+            return f"<<{', '.join(element(term, i + 1) for i in range(int(value(term.length))))}>>"
+        if isinstance(term.sort(), z3.ArraySortRef):
+            return f"<<{', '.join(value(z3.Select(term, t + 1)) for t in range(int(value(N))))}>>"
+        return value(term)
+
+    return {name: written(getattr(s, name)) for name in State.__dataclass_fields__}
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in after.items() if before.get(name) != value)
+
+
+def counterexample(query: Query, *faults: str) -> str:
+    """A small step that a satisfiable query asks for."""
+    s = query.before
+    small = And(N <= 3, *(seq.length <= 2 for seq in (s.log, s.forkVals, s.recHist)))
+    solver = solver_for(query.under(*faults), small)
+    assert solver.check() == z3.sat, f"{query.name}: no small counterexample"
+    model = solver.model()
+    before, after = shown(s, model), shown(query.after, model)
+    constants = ", ".join(f"{c} = {model.eval(c, model_completion=True)}" for c in (N, IP, MaxResumes))
+    return f"    {constants}\n    from  {changed({}, before)}\n    to    {changed(before, after)}\n"
+
+
+def broken_by(action: str, fault: str) -> list[str]:
+    """The parts of contract and invariant that one step can break."""
+    _, taken, after = step(action)
+    every = CONTRACT | INVARIANT
+    asked = {name: solver_for(ASSUME, switched_on(fault), taken, Not(holds(after))) for name, holds in every.items()}
+    return [name for name, solver in asked.items() if solver.check() == z3.sat]
+
+
+# -- runs from Init ----------------------------------------------------------------------------------------------------
+
+DEPTH = 11  # states; no run at these bounds is longer
+
+
+def bounds(fault: str) -> list[tuple[Any, int]]:
+    """Those of the fault matrix: two crashes where recoveries are to differ."""
+    crashes = 2 if fault == "NondetRecovery" else 1
+    return [(N, 3), (IP, 2), (MaxResumes, 2), (MaxCrashes, crashes), (MaxExtra, 1)]
+
+
+def shortest(fault: str) -> dict[str, tuple[int, list[str]]]:
+    """For each property that some run from Init breaks: how many states the shortest such run has, and its actions."""
+    solver = solver_for(ASSUME, switched_on(fault), *(constant == n for constant, n in bounds(fault)))
+    s, taken = initial(), []
+    found: dict[str, tuple[int, list[str]]] = {}
+    for depth in range(1, DEPTH + 1):
+        for name, holds in CONTRACT.items():
+            if name in found:
+                continue
+            solver.push()
+            solver.add(Not(holds(s)))
+            if solver.check() == z3.sat:
+                found[name] = depth, [list(ACTIONS)[solver.model().eval(a).as_long()] for a in taken]
+            solver.pop()
+        t, number = any_state(), z3.Int(f"action_{depth}")
+        v, d = z3.Const(f"answer_{depth}", Answer), z3.Bool(f"reexec_{depth}")
+        steps = ((n, *act(s, v, d)) for n, act in enumerate(ACTIONS.values()))
+        solver.add(Or(*(And(number == n, guard, t.equals(after)) for n, guard, after in steps)))
+        taken.append(number)
+        s = t
+    return found
+
+
+def counted() -> dict[tuple[str, str], int | None]:
+    """What the explicit-state search counted: the states of the shortest counterexample of each cell, if it has one."""
+    with open(ROOT / "results.csv", newline="") as file:
+        rows = [r for r in csv.DictReader(file) if r["module"] == "ResumeContract" and r["run"].startswith("matrix/")]
+    cells = {}
+    for r in rows:
+        fault, cell = r["run"].removeprefix("matrix/").rsplit("_", 1)
+        cells[fault, cell] = int(r["depth"]) if r["verdict"] != "all hold" else None
+    return cells
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smt2", type=Path, metavar="DIR", help="write each query there")
+    directory: Path | None = parser.parse_args().smt2
+    wrong = 0
+
+    def asked(query: Query, expected: str, *faults: str) -> str:
+        nonlocal wrong
+        answers = ask(query.under(*faults))
+        wrong += answers != (expected, expected)
+        print(f"{query.name:28} z3 {answers[0]:8} cvc5 {answers[1]}")
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+            name = "-".join((*faults, *re.findall(r"\w+", query.name)))
+            (directory / f"{name}.smt2").write_text(smt2(query.under(*faults)))
+        return answers[0]
+
+    print("For every number of tasks, answers, resumes, crashes and strays:")
+    for query in proof():
+        asked(query, "unsat")
+    print("\nNot vacuous:")
+    for action in ACTIONS:
+        asked(possible(action), "sat")
+    cells = counted()
+    for fault in FAULTS:
+        print(f"\nFault{fault}:")
+        for action in ACTIONS:
+            query = consecution(action)
+            expected = "sat" if action in BROKEN_IN[fault] else "unsat"
+            if asked(query, expected, fault) == "sat":
+                print(f"  {action} breaks: {'; '.join(broken_by(action, fault))}")
+                print(counterexample(query, fault), end="")
+        runs = shortest(fault)
+        for name, (depth, actions) in runs.items():
+            print(f"  {name} is broken after {depth} states: {' '.join(actions)}")
+        for (_, name), pinned in ((cell, p) for cell, p in cells.items() if cell[0] == fault):
+            depth = runs[name][0] if name in runs else None
+            if depth != pinned:
+                wrong += 1
+                print(f"  {name}: {depth} states here, {pinned} in results.csv")
+    print(f"\n{wrong} answers are not as expected")
+    return int(wrong > 0)
+
+
+# The actions in which each fault breaks the invariant; in all others it stays inductive.
+BROKEN_IN = {
+    "Replay": {"CrashRecover"},
+    "ForkIgnore": {"ForkResume"},
+    "InvalidPersist": {"ExecTask", "Consume"},
+    "NondetRecovery": {"CrashRecover"},
+    "DoubleConsume": {"ExtraResume"},
+    "PrefixReplay": {"CrashRecover"},
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
