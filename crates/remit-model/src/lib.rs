@@ -8,6 +8,7 @@
 //! | [`tables`] | counts as text, Markdown and JSON |
 //! | [`config`] | TLC's configuration files |
 //! | [`conformance`] | `remit-core` driven by the model |
+//! | [`traces`] | what the models predict of runs elsewhere |
 //! | [`bits`], [`seq`] | compact states |
 
 #![forbid(unsafe_code)]
@@ -20,3 +21,4 @@ pub mod runs;
 pub mod seq;
 pub mod systems;
 pub mod tables;
+pub mod traces;

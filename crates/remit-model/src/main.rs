@@ -9,6 +9,7 @@ use remit_model::runs::{Counts, Models, Run};
 use remit_model::tables::{
     grouped, json, results, sometimes, tables, Row, Subject, Table, SUBJECTS,
 };
+use remit_model::traces::{predictions, traces};
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,6 +18,8 @@ const USAGE: &str = "\
 usage: remit-model SUBJECT [--format text|markdown|json] [--models DIR]
        remit-model conform [SEQUENCES [FIRST_SEED]]
        remit-model replay RUN|TRACE [--models DIR]
+       remit-model traces [COUNT [FIRST_SEED]] [--models DIR]
+       remit-model predict PROTOCOLS
 
 SUBJECT  check        the reference, each fault once, liveness, and what is not vacuous
          matrix       each fault against each property, at two bounds, and under parking
@@ -31,6 +34,8 @@ conform  drives remit-core through the model's actions: all sequences at the ref
          ones, and SEQUENCES random ones (20000)
 replay   prints a run's counterexample step by step (replay matrix/Replay_EO), or what remit-core does in a trace
          that conform printed (replay '3,2,2,2,1,1: ExecTask EmitInterrupt Consume(v1)')
+traces   prints counterexample-shaped traces and COUNT random ones (24), with what the reference predicts of each step
+predict  prints what each rule of LangGraphFork predicts of the protocols in a file, one on a line
 ";
 
 fn main() -> ExitCode {
@@ -95,6 +100,13 @@ fn run(arguments: &[String]) -> Result<(String, ExitCode), Error> {
         ["conform", sequences] => Ok(conform(sequences, "0")?),
         ["conform", sequences, first] => Ok(conform(sequences, first)?),
         ["replay", run] => Ok((replay(&o.models, run)?, ExitCode::SUCCESS)),
+        ["traces"] => listed(traces(&o.models, 24, 0)),
+        ["traces", many] => listed(traces(&o.models, number(many)?, 0)),
+        ["traces", many, first] => listed(traces(&o.models, number(many)?, number(first)?)),
+        ["predict", path] => listed(predictions(
+            &std::fs::read_to_string(path)
+                .map_err(|e| Error::Configuration(format!("{path}: {e}")))?,
+        )),
         ["all"] => count(&o, SUBJECTS),
         [name] => match SUBJECTS.iter().find(|s| s.name == name) {
             Some(subject) => count(&o, std::slice::from_ref(subject)),
@@ -210,12 +222,17 @@ fn replay(models: &Models, name: &str) -> Result<String, Error> {
     Ok(out)
 }
 
+fn number(text: &str) -> Result<u64, Error> {
+    let wrong = |_| Error::Configuration(format!("not a number: {text}"));
+    text.parse().map_err(wrong)
+}
+
+fn listed(lines: Result<String, Error>) -> Result<(String, ExitCode), Error> {
+    Ok((lines?, ExitCode::SUCCESS))
+}
+
 /// Holds the core against the model and says how much was tried.
 fn conform(sequences: &str, first: &str) -> Result<(String, ExitCode), Error> {
-    let number = |text: &str| {
-        let wrong = |_| Error::Configuration(format!("not a number: {text}"));
-        text.parse::<u64>().map_err(wrong)
-    };
     let (sequences, first) = (number(sequences)?, number(first)?);
     let mut out = String::new();
     let mut code = ExitCode::SUCCESS;

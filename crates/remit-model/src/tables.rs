@@ -321,7 +321,8 @@ pub fn json(rows: &[Row]) -> String {
     )
 }
 
-fn quoted(text: &str) -> String {
+/// A JSON string.
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -110,6 +110,33 @@ fn the_core_is_driven_and_a_trace_is_replayed_on_it() -> io::Result<()> {
 }
 
 #[test]
+fn predictions_are_printed() -> io::Result<()> {
+    let (code, out, _) = remit_model(&["traces", "1", "7"])?;
+    assert_eq!(
+        (code, out.matches("\"name\": \"seed 7\"").count()),
+        (Some(0), 1)
+    );
+    assert!(out.starts_with("{\"name\": \"R1_replay\", "), "{out}");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("protocols");
+    for (line, expected) in [
+        ("a fork: c1=va -=vb c1={vb}\n", Some(0)),
+        ("a fork: c1=va c1\n", Some(2)),
+        ("a fork: c1=va c0=va\n", Some(2)),
+        (
+            "too long: c1=va c1=va c1=va c1=va c1=va c1=va c1=va c1=va c1=va\n",
+            Some(2),
+        ),
+    ] {
+        fs::write(&path, line)?;
+        let (code, out, err) = remit_model(&["predict", &path.to_string_lossy()])?;
+        assert_eq!(code, expected, "{err}");
+        let served = "\"LGF-A\": [\"va\", \"va\"], \"LGF-B\": [\"va\", \"vb\"]}\n";
+        assert!(expected != Some(0) || out.ends_with(served), "{out}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_not_understood_is_refused() -> io::Result<()> {
     for wrong in [
         &["no-such"][..],

@@ -1,7 +1,8 @@
-//! `models/RESULTS.md` is what the checker prints, and nothing that holds in the reference holds for lack of events.
+//! `models/RESULTS.md` is what the checker prints, the predictions are what the models say, and nothing that holds in the reference holds for lack of events.
 use remit_model::checker::Error;
 use remit_model::runs::Models;
 use remit_model::tables::{json, results, Row, NOT_VACUOUS, SUBJECTS};
+use remit_model::traces::{predictions, traces};
 
 fn pinned(models: &Models) -> Result<Vec<Row>, Error> {
     let runs = models.runs()?.into_iter();
@@ -13,6 +14,16 @@ fn the_page_is_what_is_printed() -> Result<(), Error> {
     let models = Models::of_the_repository();
     let printed = results(&models, &pinned(&models)?)?;
     assert_eq!(models.read("RESULTS.md")?, printed);
+    Ok(())
+}
+
+/// What `tests/model` holds LangGraph against is what the models say, and was not written for the outcome.
+#[test]
+fn the_predictions_are_the_models() -> Result<(), Error> {
+    let models = Models::of_the_repository();
+    let read = |name: &str| models.read(&format!("../tests/model/{name}"));
+    assert_eq!(read("forks.jsonl")?, predictions(&read("forks.txt")?)?);
+    assert_eq!(read("traces.jsonl")?, traces(&models, 24, 0)?);
     Ok(())
 }
 

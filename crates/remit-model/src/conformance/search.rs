@@ -1,5 +1,5 @@
 //! Which sequences are tried, and how a failing one is cut down to what matters.
-use super::core::Core;
+use super::core::{Core, Shipped};
 use super::world::World;
 use crate::systems::{Action, Bounds};
 use std::collections::{BTreeSet, HashSet, VecDeque};
@@ -207,6 +207,11 @@ fn shrink<C: Core>(make: &impl Fn(Bounds) -> C, mut trace: Trace, what: &str) ->
         stretch /= 2;
     }
     trace
+}
+
+/// The random sequence of a seed, as the shipped core is driven through it.
+pub fn random_trace(seed: u64) -> Trace {
+    walk(&|_| Shipped::default(), seed).0
 }
 
 /// A random sequence, up to what it breaks.

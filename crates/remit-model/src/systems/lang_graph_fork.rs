@@ -102,6 +102,28 @@ impl LangGraphFork {
     }
 }
 
+/// What answers (checkpoint and value, from 0) are served, under a rule.
+pub fn predicted(key_by_ordinal: bool, invocations: &[(u8, u8)]) -> Result<Vec<String>, Error> {
+    let system = LangGraphFork {
+        checkpoints: MOST as u8,
+        values: MOST as u8,
+        max_invocations: MOST as u8,
+        key_by_ordinal,
+    };
+    let step = |s: State, &(c, v): &(u8, u8)| {
+        let in_range = c < system.checkpoints && v < system.values;
+        in_range.then(|| system.invoke(&s, c, v)).flatten()
+    };
+    let too_many = || {
+        Error::Configuration(format!(
+            "at most {MOST} answers, checkpoints and values: {invocations:?}"
+        ))
+    };
+    let end = invocations.iter().try_fold(system.init(), step);
+    let history = end.ok_or_else(too_many)?.history;
+    Ok(history.iter().map(|h| value(h.served)).collect())
+}
+
 impl System for LangGraphFork {
     type State = State;
     type Action = Invoke;
