@@ -9,6 +9,8 @@ SHELL := bash
 PYTHON ?= $(firstword $(shell command -v python3.11 || command -v python3) python3)
 PYTEST_ARGS ?= -q -n auto
 BENCH_ARGS ?=
+COUNT ?= 500
+SEED ?= 1000
 VENVS := .venvs
 NEWEST := $(VENVS)/newest/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -83,6 +85,11 @@ model: ## count every pinned run of models/ anew, and hold the core against the 
 .PHONY: model-scaled
 model-scaled: ## the three complete searches of seven million states, pinned
 	cargo test --locked --release -p remit-model --features scaled --test pinned scaled
+
+.PHONY: model-traces
+model-traces: $(VENVS)/newest/.wheel ## replay COUNT more random traces of the model on LangGraph, from SEED on
+	cargo run --locked --quiet --release -p remit-model -- traces $(COUNT) $(SEED) > $(VENVS)/traces.jsonl
+	REMIT_TRACES=$(VENVS)/traces.jsonl $(NEWEST)/python -m pytest $(PYTEST_ARGS) tests/model/test_traces.py
 
 .PHONY: model-proof
 model-proof: $(VENVS)/newest/.host ## prove the contract for runs of any size with z3 and cvc5; see each fault break the proof
