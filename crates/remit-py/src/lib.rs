@@ -7,10 +7,16 @@ mod errors;
 mod ids;
 mod ledger;
 mod outputs;
+mod planes;
 mod recovery;
 mod sequencer;
 mod stray;
 mod view;
+
+/// The lock of [`planes`], which its test replaces by one that a scheduler controls.
+mod sync {
+    pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};
+}
 
 /// The decisions of REMIT.
 #[pyo3::pymodule]

@@ -1,0 +1,200 @@
+"""Sixty-four threads at once on one saver, and on the core through its binding.
+
+What holds a lock in Rust: `Planes` (the order of landing), `Ledger` and `Prefix` (one run's). The first is also run under
+a scheduler, in `crates/remit-py/tests/planes.rs`; the other two are one call under one lock each. That several threads
+answer one open question is not here: without a gate all of them run.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from remit import RemitStrayResume
+from remit._core import Kind, Ledger, Planes, Prefix, branch_ordinal
+from remit.drivers import wait_for
+
+THREADS = 64
+DEADLINE_S = 120
+
+
+def at_once(work: Callable[[int], Any], count: int = THREADS) -> list[Any]:
+    """The outcome of `work(n)` in each of as many threads, which begin together; an exception is an outcome."""
+    barrier = threading.Barrier(count, timeout=DEADLINE_S)
+
+    def run(n: int) -> Any:
+        barrier.wait()
+        try:
+            return work(n)
+        except Exception as e:
+            return e
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count), timeout=DEADLINE_S))
+
+
+# -- the core ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_effect_is_admitted_to_one_thread():
+    for _ in range(20):
+        ledger = Ledger()
+        assert sum(at_once(lambda _, of=ledger: of.admit("task", 0))) == 1
+        # and other effects are admitted all the same
+        assert all(at_once(lambda n, of=ledger: of.admit("task", n + 1)))
+
+
+def test_a_run_goes_on_to_one_checkpoint():
+    """Of many that claim the same parent one is stored, and the rest are refused."""
+    for _ in range(20):
+        prefix = Prefix("head")
+        refused = at_once(lambda n, of=prefix: of.commit(f"child {n}", "head", True))
+        (stored,) = [n for n, refusal in enumerate(refused) if refusal is None]
+        assert prefix.head == f"child {stored}"
+        assert {refusal for refusal in refused if refusal is not None} == {("out-of-lineage", f"child {stored}")}
+        assert prefix.commit("next", prefix.head, True) is None
+
+
+def test_checkpoints_land_one_after_the_other_in_the_order_of_their_arrival():
+    planes, landed, inside = Planes(), [], []
+    operations = [planes.arrive("thread", "", Kind.CHECKPOINT, str(n)) for n in range(THREADS)]
+
+    def land(n: int) -> None:
+        wait_for(operations[n])
+        inside.append(n)
+        assert inside == [n]
+        landed.append(n)
+        inside.remove(n)
+        operations[n].finish()
+
+    assert at_once(land) == [None] * THREADS
+    assert landed == list(range(THREADS))
+    assert len(planes) == 0
+
+
+def test_arrivals_and_landings_of_many_threads_leave_nothing_behind():
+    planes = Planes()
+
+    def step(n: int) -> None:
+        for checkpoint in range(20):
+            writes = [planes.arrive(f"thread {n % 4}", "", Kind.WRITES, f"{n}.{checkpoint}") for _ in range(2)]
+            operation = planes.arrive(f"thread {n % 4}", "", Kind.CHECKPOINT, f"{n}.{checkpoint}")
+            for operation_of_task in writes:
+                operation_of_task.finish()
+            wait_for(operation)
+            operation.finish()
+
+    assert at_once(step) == [None] * THREADS
+    assert len(planes) == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_waker_that_fails_keeps_nobody_else_asleep():
+    planes = Planes()
+    first = planes.arrive("thread", "", Kind.WRITES, "a")
+    others = [planes.arrive("thread", "", Kind.CHECKPOINT, "a") for _ in range(2)]
+    woken: list[int] = []
+    others[0].wake(lambda: 1 / 0)
+    others[1].wake(lambda: woken.append(1))
+    first.finish()
+    assert woken == [1]
+
+
+# -- one saver ---------------------------------------------------------------------------------------------------------
+
+SAVERS = pytest.mark.parametrize("saver_factory", ["memory", "sqlite"], indirect=True)
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[Any], operator.add]
+
+
+class App:
+    """A graph with one gate, and what its effects were, by answer."""
+
+    def __init__(self, saver: Any) -> None:
+        self.charged: Counter[Any] = Counter()
+        self._lock = threading.Lock()
+        builder = StateGraph(State).add_node("gate", self._gate).add_edge(START, "gate")
+        self.graph: Any = builder.compile(checkpointer=saver)
+
+    def _gate(self, _: State) -> State:
+        answer = interrupt("?")
+        with self._lock:
+            self.charged[answer] += 1
+        return {"log": [answer]}
+
+    def call(self, input: Any, thread: str = "t", **configurable: Any) -> Any:
+        return self.graph.invoke(input, {"configurable": {"thread_id": thread, **configurable}}).get("log")
+
+    def address(self, thread: str = "t") -> str:
+        state = self.graph.get_state({"configurable": {"thread_id": thread}})
+        checkpoint: str = state.config["configurable"]["checkpoint_id"]
+        return checkpoint
+
+    def branches(self, checkpoint: str) -> list[int]:
+        """The ordinals of the branches that have checkpoints, in order."""
+        inner = self.graph.checkpointer.inner
+        rows: Sequence[Any] = list(inner.list({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}))
+        labels = {row.metadata["remit_branch"] for row in rows if "remit_branch" in row.metadata}
+        return sorted(branch_ordinal(label, checkpoint) for label in labels)
+
+
+@SAVERS
+def test_threads_of_their_own_do_not_mix(saver_factory):
+    app = App(saver_factory.wrapped())
+
+    def use(n: int) -> Any:
+        thread = str(n)
+        app.call({"log": []}, thread)
+        asked = app.address(thread)
+        first = app.call(Command(resume=f"yes {n}"), thread)
+        return first, app.call(Command(resume=f"no {n}"), thread, checkpoint_id=asked)
+
+    assert at_once(use) == [([f"yes {n}"], [f"no {n}"]) for n in range(THREADS)]
+    assert app.charged == Counter(f"{a} {n}" for n in range(THREADS) for a in ("yes", "no"))
+
+
+@SAVERS
+def test_forks_of_one_checkpoint_have_ordinals_without_gaps(saver_factory):
+    app = App(saver_factory.wrapped())
+    app.call({"log": []})
+    asked = app.address()
+    assert app.call(Command(resume="main")) == ["main"]
+    served = at_once(lambda n: app.call(Command(resume=n), checkpoint_id=asked))
+    assert served == [[n] for n in range(THREADS)]
+    assert app.charged == Counter(["main", *range(THREADS)])
+    assert app.branches(asked) == list(range(THREADS))
+
+
+@SAVERS
+@pytest.mark.parametrize("policy", ["raise", "ignore"])
+def test_racing_strays_are_inert(saver_factory, policy):
+    """They fire nothing and store no checkpoint; each is said where it is to be. A fork beside them is served."""
+    app = App(saver_factory.wrapped(on_stray=policy))
+    app.call({"log": []})
+    asked = app.address()
+    app.call(Command(resume="yes"))
+    done = app.address()
+
+    def send(n: int) -> Any:
+        if n == 0:
+            return app.call(Command(resume="no"), checkpoint_id=asked)
+        return app.call(Command(resume="stray"), checkpoint_id=done)
+
+    fork, *strays = at_once(send)
+    assert fork == ["no"]
+    if policy == "raise":
+        assert {type(stray) for stray in strays} == {RemitStrayResume}
+    else:
+        assert strays == [["yes"]] * (THREADS - 1)
+    assert app.charged == Counter(["yes", "no"])
+    assert app.branches(asked) == [0]
+    assert app.call(None, checkpoint_id=done) == ["yes"]
