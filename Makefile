@@ -91,6 +91,14 @@ model-traces: $(VENVS)/newest/.wheel ## replay COUNT more random traces of the m
 	cargo run --locked --quiet --release -p remit-model -- traces $(COUNT) $(SEED) > $(VENVS)/traces.jsonl
 	REMIT_TRACES=$(VENVS)/traces.jsonl $(NEWEST)/python -m pytest $(PYTEST_ARGS) tests/model/test_traces.py
 
+.PHONY: model-planted
+model-planted: $(VENVS)/newest/.host ## plant faults in copies of the core; the model must catch each
+	$(NEWEST)/python crates/remit-model/planted.py
+
+.PHONY: mutants
+mutants: ## change the core, one operator at a time; its tests must notice (needs cargo-mutants, and most of an hour)
+	cargo mutants --package remit-core
+
 .PHONY: model-proof
 model-proof: $(VENVS)/newest/.host ## prove the contract for runs of any size with z3 and cvc5; see each fault break the proof
 	$(NEWEST)/python models/smt/prove.py

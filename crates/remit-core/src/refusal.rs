@@ -273,6 +273,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_code_leads_to_its_own_entry() {
+        assert!(TABLE.iter().all(|e| entry(e.code) == Some(e)));
+        assert_eq!(entry("no-such-code"), None);
+    }
+
+    #[test]
     fn codes_are_unique() {
         for (i, a) in TABLE.iter().enumerate() {
             assert!(

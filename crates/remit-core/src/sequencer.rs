@@ -115,6 +115,10 @@ mod tests {
         s.finish(a);
         assert!(s.is_ready(c));
         s.finish(c);
+        // what has landed is ready, and ends nothing else
+        assert!(s.is_ready(c) && s.is_ready(u64::MAX));
+        s.finish(c);
+        assert!(!s.is_idle());
         s.finish(d);
         assert!(s.is_idle());
         s.finish(d);

@@ -384,6 +384,26 @@ fn every_batch_has_its_rows() {
     }
 }
 
+/// A row costs a write. A first question needs none; a mark needs an older failure or an older answer, else the list's
+/// length says it all.
+#[test]
+fn a_question_stores_no_more_rows_than_it_needs() {
+    for (batch, given, loaded) in batches() {
+        let (length, recorded) = (given.as_ref().map(Vec::len), loaded.recorded());
+        if batch == Batch::Parked {
+            let s = store(batch, length, recorded, loaded.marked(), loaded.failed);
+            assert_eq!(s.keep.is_some(), length.is_some() || recorded > 0);
+            let asked = length.unwrap_or(0);
+            let needs_a_mark = loaded.failed || asked > 0;
+            assert_eq!(
+                s.marks,
+                needs_a_mark.then_some(asked),
+                "{given:?} {loaded:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_a_stock_saver_stored_of_a_failure_is_its_last_questions_answer() {
     for (batch, given, loaded) in batches() {
