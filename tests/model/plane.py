@@ -49,15 +49,16 @@ class Effects:
 
 
 class Plane:
-    """A thread of the graph, over a saver of its own. Another one on the same directory is another process's."""
+    """A thread of the graph, over a saver of its own: RemitSaver with these options, or with None LangGraph's own one.
+    Another plane on the same directory is another process's."""
 
-    def __init__(self, place: Path, tasks: int, gate: int, is_stock: bool = False) -> None:
-        self.place, self.tasks, self.gate, self.is_stock = place, tasks, gate, is_stock
+    def __init__(self, place: Path, tasks: int, gate: int, options: dict[str, Any] | None) -> None:
+        self.place, self.tasks, self.gate = place, tasks, gate
         self.effects = Effects(place / "effects")
         self.file = sqlite3.connect(place / "graph.db", check_same_thread=False, timeout=30)
         saver: Any = SqliteSaver(self.file)
-        if not is_stock:
-            saver = RemitSaver(saver)
+        if options is not None:
+            saver = RemitSaver(saver, **options)
         saver.setup()
         builder = StateGraph(State)
         last = START
@@ -96,17 +97,17 @@ class Plane:
         return checkpoint
 
 
-def _die(place: Path, tasks: int, gate: int, is_stock: bool, at: int, checkpoint: str) -> None:
-    plane = Plane(place, tasks, gate, is_stock)
+def _die(world: tuple[Any, ...], at: int, checkpoint: str) -> None:
+    plane = Plane(*world)
     plane.dies_at = at
     plane.call(None, checkpoint)
 
 
 class Driver:
-    """Does the model's actions, and says what is seen from outside, in the model's variables."""
+    """Does the actions of a trace, and says what is seen from outside, in the model's variables."""
 
-    def __init__(self, place: Path, tasks: int, gate: int, is_stock: bool = False) -> None:
-        self.world = (place, tasks, gate, is_stock)
+    def __init__(self, place: Path, trace: dict[str, Any], options: dict[str, Any] | None) -> None:
+        self.world = (place, trace["tasks"], trace["gate"], options)
         self.plane = Plane(*self.world)
         self.plane.call({"done": []})
         self.line = self.plane.head()  # where the run itself stands; forks have lines of their own
@@ -150,7 +151,7 @@ class Driver:
 
     def CrashRecover(self) -> None:
         (task,) = self.plane.state(self.line).next
-        process = PROCESSES.Process(target=_die, args=(*self.world, int(task[1:]), self.line))
+        process = PROCESSES.Process(target=_die, args=(self.world, int(task[1:]), self.line))
         process.start()
         process.join(DEADLINE_S)
         assert process.exitcode == -signal.SIGKILL, f"the process was not killed in {task}: {process.exitcode}"

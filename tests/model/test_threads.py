@@ -1,8 +1,7 @@
 """Sixty-four threads at once on one saver, and on the core through its binding.
 
 What holds a lock in Rust: `Planes` (the order of landing), `Ledger` and `Prefix` (one run's). The first is also run under
-a scheduler, in `crates/remit-py/tests/planes.rs`; the other two are one call under one lock each. That several threads
-answer one open question is not here: without a gate all of them run.
+a scheduler, in `crates/remit-py/tests/planes.rs`; the other two are one call under one lock each.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from remit import RemitStrayResume
+from remit import RemitConsumeConflict, RemitStrayResume
 from remit._core import Kind, Ledger, Planes, Prefix, branch_ordinal
 from remit.drivers import wait_for
 
@@ -117,16 +116,21 @@ class State(TypedDict, total=False):
 
 
 class App:
-    """A graph with one gate, and what its effects were, by answer."""
+    """A graph of gates, and what their effects were, by answer."""
 
-    def __init__(self, saver: Any) -> None:
+    def __init__(self, saver: Any, gates: int = 1) -> None:
         self.charged: Counter[Any] = Counter()
         self._lock = threading.Lock()
-        builder = StateGraph(State).add_node("gate", self._gate).add_edge(START, "gate")
+        self.before_charging: Callable[[], Any] = lambda: None
+        builder, last = StateGraph(State), START
+        for gate in (f"gate{n}" for n in range(gates)):
+            builder.add_node(gate, self._gate).add_edge(last, gate)
+            last = gate
         self.graph: Any = builder.compile(checkpointer=saver)
 
     def _gate(self, _: State) -> State:
         answer = interrupt("?")
+        self.before_charging()
         with self._lock:
             self.charged[answer] += 1
         return {"log": [answer]}
@@ -198,3 +202,35 @@ def test_racing_strays_are_inert(saver_factory, policy):
     assert app.charged == Counter(["yes", "no"])
     assert app.branches(asked) == [0]
     assert app.call(None, checkpoint_id=done) == ["yes"]
+
+
+@SAVERS
+@pytest.mark.parametrize("named", [False, True])
+def test_with_the_gate_one_of_many_answers_is_taken(saver_factory, named):
+    """The others are refused before anything runs, and the run goes on: the next question is answered, too. A bare
+    answer that comes too late would be the next question's, so there is no next one then."""
+    gates = 2 if named else 1
+    app = App(saver_factory.wrapped(cross_process_gate=True, on_stray="raise"), gates)
+    app.call({"log": []})
+    log = []
+    for gate in range(gates):
+        (asked,) = app.graph.get_state({"configurable": {"thread_id": "t"}}).interrupts
+        answers = [f"{gate}.{n}" for n in range(THREADS)]
+        said = at_once(lambda n, a=answers, q=asked: app.call(Command(resume={q.id: a[n]} if named else a[n])))
+        (taken,) = [n for n, outcome in enumerate(said) if not isinstance(outcome, Exception)]
+        refused = {type(outcome) for n, outcome in enumerate(said) if n != taken}
+        assert refused <= {RemitConsumeConflict, RemitStrayResume}
+        log.append(answers[taken])
+        assert said[taken] == log
+    assert app.charged == Counter(log)
+
+
+@SAVERS
+def test_without_the_gate_all_of_them_run(saver_factory):
+    """So the test above is about the gate."""
+    app = App(saver_factory.wrapped())
+    app.call({"log": []})
+    inside = threading.Barrier(2, timeout=DEADLINE_S)
+    app.before_charging = inside.wait
+    at_once(lambda n: app.call(Command(resume=n)), 2)
+    assert app.charged == Counter([0, 1])

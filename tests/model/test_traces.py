@@ -40,23 +40,36 @@ def replayed(trace: dict[str, Any], driver: Driver, is_stock: bool = False) -> l
     return driver.seen()["served"]
 
 
-@pytest.mark.parametrize("trace", TRACES, ids=lambda t: t["name"].replace("/", "-"))
-def test_what_the_model_predicts_happens(trace, tmp_path):
-    driver = Driver(tmp_path, trace["tasks"], trace["gate"])
-    try:
-        replayed(trace, driver)
-    finally:
-        driver.close()
+def shown(trace: dict[str, Any]) -> str:
+    name: str = trace["name"]
+    return name.replace("/", "-")
 
 
-@pytest.mark.parametrize("trace", FORKED[:4], ids=lambda t: t["name"].replace("/", "-"))
-def test_a_stock_saver_does_what_the_fault_switch_predicts(trace, tmp_path):
+@pytest.fixture
+def driver(tmp_path, trace, options):
+    driver = Driver(tmp_path, trace, options)
+    yield driver
+    driver.close()
+
+
+@pytest.mark.parametrize("options", [{}], ids=["plain"])
+@pytest.mark.parametrize("trace", TRACES, ids=shown)
+def test_what_the_model_predicts_happens(trace, driver, options):
+    replayed(trace, driver)
+
+
+@pytest.mark.parametrize("options", [{"cross_process_gate": True}], ids=["gated"])
+@pytest.mark.parametrize("trace", [t for t in TRACES if not t["name"].startswith("seed")], ids=shown)
+def test_the_gate_refuses_nothing_that_the_model_allows(trace, driver, options):
+    """One consumer, and however often it crashes it is no conflict with itself."""
+    replayed(trace, driver)
+
+
+@pytest.mark.parametrize("options", [None], ids=["stock"])
+@pytest.mark.parametrize("trace", FORKED[:4], ids=shown)
+def test_a_stock_saver_does_what_the_fault_switch_predicts(trace, driver, options):
     """FaultForkIgnore: every later answer at the gate's checkpoint is served the first outcome. All else is the same."""
-    driver = Driver(tmp_path, trace["tasks"], trace["gate"], is_stock=True)
-    try:
-        served = replayed(trace, driver, is_stock=True)
-    finally:
-        driver.close()
+    served = replayed(trace, driver, is_stock=True)
     answers = trace["steps"][-1]["served"]
     assert served == [answers[0]] * len(answers) != answers
 
