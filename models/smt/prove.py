@@ -19,15 +19,13 @@ from typing import Any
 
 import cvc5
 import z3
+from companions import CONSUME_COUNT, PARKED, UNCOUNTED
 from resume_contract import (
-    ACTIONS,
-    ASSUME,
-    CONTRACT,
     FAIR,
     FAULTS,
-    INVARIANT,
     IP,
     NONE,
+    RESUME_CONTRACT,
     Answer,
     MaxCrashes,
     MaxExtra,
@@ -35,13 +33,9 @@ from resume_contract import (
     N,
     Seq,
     State,
+    System,
     any_state,
-    contract,
-    initial,
-    invariant,
-    is_enabled,
     remaining,
-    switched_on,
 )
 from z3 import And, Implies, Not, Or
 
@@ -57,67 +51,75 @@ ANSWER, REEXEC = z3.Const("answer", Answer), z3.Bool("reexec")
 class Query:
     """What is asked for, of a step from one state to another (of one state, where they are the same)."""
 
+    system: System
     name: str
     asks: Any
     before: State
     after: State
 
-    def under(self, *faults: str) -> Any:
-        return And(ASSUME, switched_on(*faults), self.asks)
+    def under(self, *on: str) -> Any:
+        """With these switches on."""
+        return And(self.system.assuming(*on), self.asks)
 
 
-def step(action: str) -> tuple[State, Any, State]:
+def step(of: System, action: str) -> tuple[State, Any, State]:
     """A state that satisfies the invariant, that the action is possible there, and the state after it."""
-    s = any_state()
-    guard, after = ACTIONS[action](s, ANSWER, REEXEC)
-    return s, And(invariant(s), guard), after
+    s = of.any_state()
+    guard, after = of.actions[action](s, ANSWER, REEXEC)
+    return s, And(of.is_known(s), guard), after
 
 
-def initiation() -> Query:
-    s = initial()
-    return Query("initiation", Not(invariant(s)), s, s)
+def initiation(of: System) -> Query:
+    s = of.initial()
+    return Query(of, "initiation", Not(of.is_known(s)), s, s)
 
 
-def consecution(action: str) -> Query:
-    s, taken, after = step(action)
-    return Query(f"consecution: {action}", And(taken, Not(invariant(after))), s, after)
+def consecution(of: System, action: str) -> Query:
+    s, taken, after = step(of, action)
+    return Query(of, f"consecution: {action}", And(taken, Not(of.is_known(after))), s, after)
 
 
-def safety() -> Query:
-    s = any_state()
-    return Query("safety", And(invariant(s), Not(contract(s))), s, s)
+def safety(of: System) -> Query:
+    s = of.any_state()
+    return Query(of, "safety", And(of.is_known(s), Not(of.is_safe(s))), s, s)
 
 
-def stuck() -> Query:
+def stuck(of: System) -> Query:
     """EventuallyCompletes: a run that is not complete can do one of the fair actions."""
-    s = any_state()
-    enabled = (is_enabled(action, s) for action in FAIR)
-    return Query("progress: stuck", And(invariant(s), s.pc != N + 1, Not(Or(*enabled))), s, s)
+    s = of.any_state()
+    enabled = (of.is_enabled(action, s) for action in FAIR)
+    return Query(of, "progress: stuck", And(of.is_known(s), s.pc != N + 1, Not(Or(*enabled))), s, s)
 
 
-def progress(action: str) -> Query:
+def progress(of: System, action: str) -> Query:
     """And a fair action brings the end nearer; another one does not put it off, and leaves the fair ones possible."""
-    s, taken, after = step(action)
+    s, taken, after = step(of, action)
     if action in FAIR:
         kept = And(remaining(after) >= 0, remaining(after) < remaining(s))
     else:
-        possible = (Implies(is_enabled(f, s), is_enabled(f, after)) for f in FAIR)
+        possible = (Implies(of.is_enabled(f, s), of.is_enabled(f, after)) for f in FAIR)
         kept = And(remaining(after) == remaining(s), *possible)
-    return Query(f"progress: {action}", And(taken, Not(kept)), s, after)
+    return Query(of, f"progress: {action}", And(taken, Not(kept)), s, after)
 
 
-def possible(action: str) -> Query:
-    s, taken, after = step(action)
-    return Query(f"possible: {action}", taken, s, after)
+def possible(of: System, action: str) -> Query:
+    s, taken, after = step(of, action)
+    return Query(of, f"possible: {action}", taken, s, after)
 
 
-def proof() -> Iterator[Query]:
-    """What must be `unsat` without faults."""
-    yield initiation()
-    yield from map(consecution, ACTIONS)
-    yield safety()
-    yield stuck()
-    yield from map(progress, ACTIONS)
+def is_safe(of: System) -> Iterator[Query]:
+    """What must be `unsat` for the contract to hold."""
+    yield initiation(of)
+    for action in of.actions:
+        yield consecution(of, action)
+    yield safety(of)
+
+
+def goes_on(of: System) -> Iterator[Query]:
+    """What must be `unsat`, too, for each run to complete."""
+    yield stuck(of)
+    for action in of.actions:
+        yield progress(of, action)
 
 
 # -- solvers -----------------------------------------------------------------------------------------------------------
@@ -187,30 +189,31 @@ def shown(s: State, model: z3.ModelRef) -> dict[str, str]:
             return f"<<{', '.join(value(z3.Select(term, t + 1)) for t in range(int(value(N))))}>>"
         return value(term)
 
-    return {name: written(getattr(s, name)) for name in State.__dataclass_fields__}
+    return {name: written(getattr(s, name)) for name in s.__dataclass_fields__}
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in after.items() if before.get(name) != value)
 
 
-def counterexample(query: Query, *faults: str) -> str:
+def counterexample(query: Query, *on: str) -> str:
     """A small step that a satisfiable query asks for."""
     s = query.before
     small = And(N <= 3, *(seq.length <= 2 for seq in (s.log, s.forkVals, s.recHist)))
-    solver = solver_for(query.under(*faults), small)
+    solver = solver_for(query.under(*on), small)
     assert solver.check() == z3.sat, f"{query.name}: no small counterexample"
     model = solver.model()
     before, after = shown(s, model), shown(query.after, model)
     constants = ", ".join(f"{c} = {model.eval(c, model_completion=True)}" for c in (N, IP, MaxResumes))
-    return f"    {constants}\n    from  {changed({}, before)}\n    to    {changed(before, after)}\n"
+    text = f"    {constants}\n    from  {changed({}, before)}\n"
+    return text if query.after is s else f"{text}    to    {changed(before, after)}\n"
 
 
-def broken_by(action: str, fault: str) -> list[str]:
+def broken_by(of: System, action: str, *on: str) -> list[str]:
     """The parts of contract and invariant that one step can break."""
-    _, taken, after = step(action)
-    every = CONTRACT | INVARIANT
-    asked = {name: solver_for(ASSUME, switched_on(fault), taken, Not(holds(after))) for name, holds in every.items()}
+    _, taken, after = step(of, action)
+    every = of.contract | of.invariant
+    asked = {name: solver_for(of.assuming(*on), taken, Not(holds(after))) for name, holds in every.items()}
     return [name for name, solver in asked.items() if solver.check() == z3.sat]
 
 
@@ -227,21 +230,22 @@ def bounds(fault: str) -> list[tuple[Any, int]]:
 
 def shortest(fault: str) -> dict[str, tuple[int, list[str]]]:
     """For each property that some run from Init breaks: how many states the shortest such run has, and its actions."""
-    solver = solver_for(ASSUME, switched_on(fault), *(constant == n for constant, n in bounds(fault)))
-    s, taken = initial(), []
+    of = RESUME_CONTRACT
+    solver = solver_for(of.assuming(fault), *(constant == n for constant, n in bounds(fault)))
+    s, taken = of.initial(), []
     found: dict[str, tuple[int, list[str]]] = {}
     for depth in range(1, DEPTH + 1):
-        for name, holds in CONTRACT.items():
+        for name, holds in of.contract.items():
             if name in found:
                 continue
             solver.push()
             solver.add(Not(holds(s)))
             if solver.check() == z3.sat:
-                found[name] = depth, [list(ACTIONS)[solver.model().eval(a).as_long()] for a in taken]
+                found[name] = depth, [list(of.actions)[solver.model().eval(a).as_long()] for a in taken]
             solver.pop()
         t, number = any_state(), z3.Int(f"action_{depth}")
         v, d = z3.Const(f"answer_{depth}", Answer), z3.Bool(f"reexec_{depth}")
-        steps = ((n, *act(s, v, d)) for n, act in enumerate(ACTIONS.values()))
+        steps = ((n, *act(s, v, d)) for n, act in enumerate(of.actions.values()))
         solver.add(Or(*(And(number == n, guard, t.equals(after)) for n, guard, after in steps)))
         taken.append(number)
         s = t
@@ -261,51 +265,6 @@ def counted() -> dict[tuple[str, str], int | None]:
 
 # -- the command -------------------------------------------------------------------------------------------------------
 
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smt2", type=Path, metavar="DIR", help="write each query there")
-    directory: Path | None = parser.parse_args().smt2
-    wrong = 0
-
-    def asked(query: Query, expected: str, *faults: str) -> str:
-        nonlocal wrong
-        answers = ask(query.under(*faults))
-        wrong += answers != (expected, expected)
-        print(f"{query.name:28} z3 {answers[0]:8} cvc5 {answers[1]}")
-        if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True)
-            name = "-".join((*faults, *re.findall(r"\w+", query.name)))
-            (directory / f"{name}.smt2").write_text(smt2(query.under(*faults)))
-        return answers[0]
-
-    print("For every number of tasks, answers, resumes, crashes and strays:")
-    for query in proof():
-        asked(query, "unsat")
-    print("\nNot vacuous:")
-    for action in ACTIONS:
-        asked(possible(action), "sat")
-    cells = counted()
-    for fault in FAULTS:
-        print(f"\nFault{fault}:")
-        for action in ACTIONS:
-            query = consecution(action)
-            expected = "sat" if action in BROKEN_IN[fault] else "unsat"
-            if asked(query, expected, fault) == "sat":
-                print(f"  {action} breaks: {'; '.join(broken_by(action, fault))}")
-                print(counterexample(query, fault), end="")
-        runs = shortest(fault)
-        for name, (depth, actions) in runs.items():
-            print(f"  {name} is broken after {depth} states: {' '.join(actions)}")
-        for (_, name), pinned in ((cell, p) for cell, p in cells.items() if cell[0] == fault):
-            depth = runs[name][0] if name in runs else None
-            if depth != pinned:
-                wrong += 1
-                print(f"  {name}: {depth} states here, {pinned} in results.csv")
-    print(f"\n{wrong} answers are not as expected")
-    return int(wrong > 0)
-
-
 # The actions in which each fault breaks the invariant; in all others it stays inductive.
 BROKEN_IN = {
     "Replay": {"CrashRecover"},
@@ -315,6 +274,63 @@ BROKEN_IN = {
     "DoubleConsume": {"ExtraResume"},
     "PrefixReplay": {"CrashRecover"},
 }
+RACE, FIRING_RACE = ("RaceEnabled",), ("RaceEnabled", "RaceFires")
+
+
+def agenda() -> Iterator[tuple[str, tuple[str, ...], list[tuple[Query, str]]]]:
+    """Under a heading, with some switches on: queries, and the answers they must have."""
+
+    def unsat(*queries: Iterator[Query]) -> list[tuple[Query, str]]:
+        return [(query, "unsat") for some in queries for query in some]
+
+    def broken_in(of: System, actions: set[str]) -> list[tuple[Query, str]]:
+        return [(consecution(of, a), "sat" if a in actions else "unsat") for a in of.actions]
+
+    every = "for every number of tasks, answers, resumes, crashes and strays"
+    for of in (RESUME_CONTRACT, CONSUME_COUNT, PARKED):
+        yield f"{of.name}, {every}", (), unsat(is_safe(of), goes_on(of))
+        yield f"{of.name} is not vacuous", (), [(possible(of, a), "sat") for a in of.actions if a != "RaceConsume"]
+    for fault in FAULTS:
+        yield f"Fault{fault}", (fault,), broken_in(RESUME_CONTRACT, BROKEN_IN[fault])
+    yield "A second consumer", RACE, broken_in(CONSUME_COUNT, {"RaceConsume"})
+    yield "A second consumer: all but the count holds", RACE, unsat(is_safe(UNCOUNTED), goes_on(UNCOUNTED))
+    yield "A second consumer that fires", FIRING_RACE, broken_in(CONSUME_COUNT, {"RaceConsume"})
+    yield "Volatile parking is safe", ("VolatileParking",), unsat(is_safe(PARKED))
+    yield "Volatile parking is dead", ("VolatileParking",), [(stuck(PARKED), "sat")]
+
+
+def runs_of(fault: str) -> Iterator[str]:
+    """The shortest runs from Init that break something."""
+    for name, (depth, actions) in shortest(fault).items():
+        yield f"  {name} is broken after {depth} states: {' '.join(actions)}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smt2", type=Path, metavar="DIR", help="write each query there")
+    directory: Path | None = parser.parse_args().smt2
+    wrong = 0
+    for heading, on, queries in agenda():
+        print(f"\n{heading}:")
+        for query, expected in queries:
+            asks = query.under(*on)
+            answers = ask(asks)
+            wrong += answers != (expected, expected)
+            print(f"{query.name:28} z3 {answers[0]:8} cvc5 {answers[1]}")
+            if expected == answers[0] == "sat" and not query.name.startswith("possible"):
+                if query.name.startswith("consecution"):
+                    action = query.name.partition(": ")[2]
+                    print(f"  {action} breaks: {'; '.join(broken_by(query.system, action, *on))}")
+                print(counterexample(query, *on), end="")
+            if directory is not None:
+                directory.mkdir(parents=True, exist_ok=True)
+                name = "-".join(re.findall(r"\w+", " ".join((query.system.name, *on, query.name))))
+                (directory / f"{name}.smt2").write_text(smt2(asks))
+        if on and on[0] in FAULTS:
+            print(*runs_of(on[0]), sep="\n")
+    print(f"\n{wrong} answers are not as expected")
+    return int(wrong > 0)
+
 
 if __name__ == "__main__":
     sys.exit(main())

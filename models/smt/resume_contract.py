@@ -43,16 +43,10 @@ N, IP = Int("NTasks"), Int("IP")
 MaxResumes, MaxCrashes, MaxExtra = Int("MaxResumes"), Int("MaxCrashes"), Int("MaxExtra")
 
 FAULTS = ("Replay", "ForkIgnore", "InvalidPersist", "NondetRecovery", "DoubleConsume", "PrefixReplay")
-Fault = {name: Bool(f"Fault{name}") for name in FAULTS}
+Fault: dict[str, Any] = {name: Bool(f"Fault{name}") for name in FAULTS}
 
 _v = Const("v", Answer)
 ASSUME = And(N >= 1, IP >= 1, IP <= N, MaxResumes >= 1, MaxCrashes >= 0, MaxExtra >= 0, Exists(_v, _v != NONE))
-
-
-def switched_on(*names: str) -> Any:
-    """These fault switches are on, the others are off."""
-    return And(*(f if name in names else Not(f) for name, f in Fault.items()))
-
 
 # -- variables ---------------------------------------------------------------------------------------------------------
 
@@ -281,26 +275,45 @@ LEMMAS: dict[str, Callable[[State], Any]] = {
     "every recovery skips": lambda s: s.recHist.all(lambda frontier, decision: Not(decision)),
 }
 
-INVARIANT = {name: CONTRACT[name] for name in ("TypeOK", "PC", "FD", "CV")} | LEMMAS
-
-
-def invariant(s: State) -> Any:
-    return And(*(holds(s) for holds in INVARIANT.values()))
-
-
-def contract(s: State) -> Any:
-    return And(*(holds(s) for holds in CONTRACT.values()))
-
-
 # -- and it goes on ----------------------------------------------------------------------------------------------------
-
-
-def is_enabled(action: str, s: State) -> Any:
-    """Of `Consume`: with some answer."""
-    guard, _ = ACTIONS[action](s, v := Const("some", Answer), BoolVal(False))
-    return Exists(v, guard) if action == "Consume" else guard
 
 
 def remaining(s: State) -> Any:
     """How many fair steps are left at most: two for each task, less one while parked."""
     return 2 * (N - s.dur) - If(s.waiting, 1, 0)
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class System:
+    """A module, as it is asked about. Its switches are off if nothing else is said."""
+
+    name: str
+    any_state: Callable[[], Any]
+    initial: Callable[[], Any]
+    actions: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]]
+    contract: dict[str, Callable[[Any], Any]]
+    invariant: dict[str, Callable[[Any], Any]]
+    switches: dict[str, Any]
+
+    def assuming(self, *on: str) -> Any:
+        """The module's assumption, with these switches on."""
+        assert set(on) <= set(self.switches), on
+        return And(ASSUME, *(s if name in on else Not(s) for name, s in self.switches.items()))
+
+    def is_safe(self, s: Any) -> Any:
+        return And(*(holds(s) for holds in self.contract.values()))
+
+    def is_known(self, s: Any) -> Any:
+        return And(*(holds(s) for holds in self.invariant.values()))
+
+    def is_enabled(self, action: str, s: Any) -> Any:
+        """Of `Consume`: with some answer."""
+        guard, _ = self.actions[action](s, v := Const("some", Answer), BoolVal(False))
+        return Exists(v, guard) if action == "Consume" else guard
+
+
+INVARIANT = {name: CONTRACT[name] for name in ("TypeOK", "PC", "FD", "CV")} | LEMMAS
+RESUME_CONTRACT = System("ResumeContract", any_state, initial, ACTIONS, CONTRACT, INVARIANT, Fault)

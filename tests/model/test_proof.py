@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,38 +13,50 @@ import prove
 import pytest
 import resume_contract as system
 import z3
+from companions import CONSUME_COUNT, PARKED
+from resume_contract import FAULTS, LEMMAS, RESUME_CONTRACT
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
+EFFECTS = "what is durable has fired once, the rest has not"
 
 
-@pytest.mark.parametrize("query", list(prove.proof()), ids=lambda q: q.name)
-def test_the_contract_is_proved(query):
-    assert prove.ask(query.under()) == ("unsat", "unsat")
+AGENDA = list(prove.agenda())
+QUESTIONS = [(on, query, answer) for _, on, queries in AGENDA for query, answer in queries]
 
 
-@pytest.mark.parametrize("action", system.ACTIONS)
-def test_the_invariant_allows_each_action(action):
-    """Else the proof would be about nothing."""
-    assert prove.ask(prove.possible(action).under()) == ("sat", "sat")
+@pytest.mark.parametrize(
+    ("on", "query", "answer"),
+    QUESTIONS,
+    ids=[" ".join((q.system.name, *on, q.name, str(len(q.system.invariant)))) for on, q, _ in QUESTIONS],
+)
+def test_both_solvers_answer_as_expected(on, query, answer):
+    assert prove.ask(query.under(*on)) == (answer, answer)
 
 
-@pytest.mark.parametrize("fault", system.FAULTS)
-def test_a_fault_breaks_the_proof_in_its_action(fault):
-    broken = {a for a in system.ACTIONS if prove.ask(prove.consecution(a).under(fault)) == ("sat", "sat")}
-    sound = {a for a in system.ACTIONS if prove.ask(prove.consecution(a).under(fault)) == ("unsat", "unsat")}
-    assert (broken, broken | sound) == (prove.BROKEN_IN[fault], set(system.ACTIONS))
-    for action in broken:
-        assert "    to    " in prove.counterexample(prove.consecution(action), fault)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_breaks_the_proof_in_its_action_and_a_step_is_shown(fault):
+    for action in prove.BROKEN_IN[fault]:
+        assert prove.broken_by(RESUME_CONTRACT, action, fault)
+        assert "    to    " in prove.counterexample(prove.consecution(RESUME_CONTRACT, action), fault)
 
 
-@pytest.mark.parametrize("lemma", system.LEMMAS)
-def test_each_lemma_is_needed(monkeypatch, lemma):
+@pytest.mark.parametrize(
+    ("switches", "broken"), [(prove.RACE, ["COc"]), (prove.FIRING_RACE, ["EO", "CO", "COc", EFFECTS])]
+)
+def test_a_second_consumer_breaks_the_count_and_what_it_fires(switches, broken):
+    assert prove.broken_by(CONSUME_COUNT, "RaceConsume", *switches) == broken
+
+
+@pytest.mark.parametrize("lemma", LEMMAS)
+def test_each_lemma_is_needed(lemma):
     """Without it the rest is not inductive, or not enough."""
-    monkeypatch.delitem(system.INVARIANT, lemma)
-    assert any(prove.ask_z3(prove.smt2(query.under())) == "sat" for query in prove.proof())
+    rest = {name: holds for name, holds in RESUME_CONTRACT.invariant.items() if name != lemma}
+    weaker = replace(RESUME_CONTRACT, invariant=rest)
+    queries = (*prove.is_safe(weaker), *prove.goes_on(weaker))
+    assert any(prove.ask_z3(prove.smt2(query.under())) == "sat" for query in queries)
 
 
-@pytest.mark.parametrize("fault", system.FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_runs_break_what_the_search_found_in_as_many_states(fault):
     runs = prove.shortest(fault)
     pinned = {name: depth for (of, name), depth in prove.counted().items() if of == fault}
@@ -49,19 +64,40 @@ def test_runs_break_what_the_search_found_in_as_many_states(fault):
     assert {name: runs[name][0] if name in runs else None for name in pinned} == pinned
 
 
+def test_the_command_says_the_same(tmp_path):
+    command = [sys.executable, str(MODELS / "smt" / "prove.py"), "--smt2", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("\n0 answers are not as expected\n")
+    assert "CO is broken after 7 states: ExecTask EmitInterrupt Consume CrashRecover ExecTask ExecTask\n" in done.stdout
+    assert prove.ask_cvc5((tmp_path / "ResumeContract-safety.smt2").read_text()) == "unsat"
+
+
 # -- the encoding is the module ----------------------------------------------------------------------------------------
 
 
-def test_names_are_the_modules():
-    module = (MODELS / "ResumeContract.tla").read_text()
-    variables = re.search(r"^vars == <<(.*?)>>", module, re.M | re.S)
-    actions = re.search(r"^Next ==\n(.*?)\n\n", module, re.M | re.S)
+@pytest.mark.parametrize(
+    ("of", "next_", "own"),
+    [
+        (RESUME_CONTRACT, "Next", None),
+        (CONSUME_COUNT, "Next11", "consumes"),
+        (PARKED, "NextP", "lost"),
+    ],
+    ids=lambda x: getattr(x, "name", None),
+)
+def test_names_are_the_modules(of, next_, own):
+    base = (MODELS / "ResumeContract.tla").read_text()
+    module = (MODELS / f"{of.name}.tla").read_text()
+    variables = re.search(r"^vars == <<(.*?)>>", base, re.M | re.S)
+    actions = re.search(rf"^{next_} ==\n(.*?)\n\n", module, re.M | re.S)
     assert variables and actions
-    assert re.findall(r"\w+", variables[1]) == list(system.State.__dataclass_fields__)
-    assert re.findall(r"([A-Z]\w+)(?:\(v\))?$", actions[1], re.M) == list(system.ACTIONS)
-    for name in system.CONTRACT:
-        assert re.search(rf"^{name} *==", module, re.M), name
-    assert set(re.findall(r"Fault(\w+)", module)) == set(system.FAULTS)
+    assert [*re.findall(r"\w+", variables[1]), *([own] if own else [])] == list(of.any_state().__dataclass_fields__)
+    assert own is None or re.search(rf"^VARIABLE {own}\b", module, re.M)
+    steps = re.sub(r"Alive\(|UNCHANGED \w+|\\E v \\in Values :", "", actions[1])
+    assert re.findall(r"\b[A-Z]\w+", steps) == list(of.actions)
+    for name in of.contract:
+        assert re.search(rf"^{name} *==", base + module, re.M), name
+    assert set(re.findall(r"Fault(\w+)", base)) == set(FAULTS)
 
 
 def explored(fault: str) -> tuple[int, int]:
