@@ -77,6 +77,11 @@ verify-negative: ## the verifier must reject each wrong rule: VERUS=path/to/veru
 bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock against wrapped
 	$(NEWEST)/python benchmarks/python/protocol.py $(BENCH_ARGS)
 
+.PHONY: bench-model
+bench-model: $(VENVS)/newest/.wheel ## time the complete search of seven million states, on one core
+	cargo build --locked --quiet --release -p remit-model
+	$(NEWEST)/python benchmarks/python/scaled.py
+
 .PHONY: model
 model: ## count every pinned run of models/ anew, and hold the core against the model
 	cargo run --locked --quiet --release -p remit-model -- all

@@ -63,8 +63,9 @@ def interval(ratios: list[float]) -> tuple[float, float]:
     return medians[int(RESAMPLES * 0.025)], medians[int(RESAMPLES * 0.975)]
 
 
-def environment() -> dict[str, Any]:
-    """Machine, interpreter, versions, build and date. No names or paths of the machine."""
+def environment(binary: Path | None = None) -> dict[str, Any]:
+    """Machine, interpreter, versions, build and date. No names or paths of the machine. `binary`: what was measured,
+    if it was not the extension module."""
     return {
         "machine": {
             "cpu": _cpu(),
@@ -74,7 +75,7 @@ def environment() -> dict[str, Any]:
         },
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "versions": _versions(),
-        "build": _build(),
+        "build": _build(binary or Path(str(import_module("remit._core").__file__))),
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
     }
 
@@ -98,12 +99,11 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _build() -> dict[str, Any]:
+def _build(binary: Path) -> dict[str, Any]:
     """Which binary was measured: its digest and size name it, the commit says where it should have come from."""
-    extension = Path(str(import_module("remit._core").__file__))
-    content = extension.read_bytes()
+    content = binary.read_bytes()
     return {
-        "extension": extension.name,
+        "extension": binary.name,
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
         "commit": _git("rev-parse", "HEAD"),
