@@ -3,7 +3,9 @@
 mod common;
 
 use common::{orders, BOTH};
-use remit_core::view::{is_reached, view, Class, Intent, Question, Show, Slot, Write};
+use remit_core::view::{
+    answers, asked, failed, is_reached, view, waits, Class, Intent, Question, Show, Slot, Write,
+};
 
 const INTENTS: [Intent; 6] = [
     Intent::Inspect,
@@ -169,6 +171,43 @@ fn check(world: &World, intent: Intent, answered: &[u32], alone: bool) {
         assert_eq!(got, expected, "{}", context());
         // an empty list is not shown as one: it would count as an answer
         assert!(*verdict != Show::AllButLast || write.answers > 1);
+    }
+}
+
+/// One row, of each kind: it is the fact that its slot and class say, and no other.
+#[test]
+fn a_row_says_what_its_slot_and_class_say() {
+    let about = Some(Question { task: 0, nth: 2 });
+    for slot in [Slot::Null, Slot::Task(0), Slot::Task(1)] {
+        for class in [
+            Class::Resume,
+            Class::Interrupt,
+            Class::Error,
+            Class::Ordinary,
+        ] {
+            let row = Write {
+                slot,
+                class,
+                answers: 3,
+                about,
+            };
+            let is = |s, c| (slot, class) == (s, c);
+            let own = Slot::Task(0);
+            assert_eq!(
+                waits(&[row], 0),
+                is(Slot::Null, Class::Resume).then_some(2),
+                "{row:?}"
+            );
+            assert_eq!(
+                asked(&[row], 0),
+                is(own, Class::Interrupt).then_some(2),
+                "{row:?}"
+            );
+            assert_eq!(failed(&[row], 0), is(own, Class::Error), "{row:?}");
+            let recorded = if is(own, Class::Resume) { 3 } else { 0 };
+            assert_eq!(answers(&[row], 0), recorded, "{row:?}");
+            assert_eq!(waits(&[row], 1), None);
+        }
     }
 }
 
