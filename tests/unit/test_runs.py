@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 from remit import RemitSaver, RemitValidityError
+from remit._core import Prefix
 
 
 class State(BaseModel):
@@ -56,3 +57,12 @@ def test_two_runs_that_start_on_one_new_thread_are_nobodys() -> None:
     graph: Any = StateGraph(dict).add_node("node", node).add_edge(START, "node").compile(checkpointer=saver)
     graph.invoke({"n": 0}, {"configurable": {"thread_id": "t"}}, durability="exit")
     assert found[-1] is True
+
+
+def test_a_refused_checkpoint_leaves_no_trace_in_the_prefix() -> None:
+    """Not even of its id: with another parent it is out of line as it would have been at first."""
+    prefix = Prefix("head")
+    assert prefix.commit("a", "head", False) == ("invalid-state", "")
+    assert prefix.commit("a", "other", True) == ("out-of-lineage", "head")
+    assert (prefix.commit("a", "head", True), prefix.head) == (None, "a")
+    assert prefix.commit("a", "head", True) == ("durable-step", "0")

@@ -43,9 +43,10 @@ impl Prefix {
             }
         }
         let fresh = state.numbers.len() as u64;
-        let number = *state.numbers.entry(id.clone()).or_insert(fresh);
+        let number = state.numbers.get(&id).copied().unwrap_or(fresh);
         match state.plane.commit(number, valid) {
             Ok(_) => {
+                state.numbers.insert(id.clone(), number);
                 state.head = Some(id);
                 None
             }
