@@ -91,6 +91,9 @@ FAULTS: dict[str, tuple[set[str], list[tuple[str, str, str]]]] = {
         {"attempts"},
         [("view.rs", "Intent::Answer => named,", "Intent::Answer => false,")],
     ),
+    "a held claim is taken over": ({"COc"}, [("claim.rs", "if now >= lease_end {", "if true {")]),
+    "a claim is never taken over": ({"claims"}, [("claim.rs", "if now >= lease_end {", "if now == u64::MAX {")]),
+    "any grant is the current one": ({"claims"}, [("claim.rs", "if fence == current {", "if true {")]),
 }
 
 
