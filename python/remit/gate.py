@@ -31,7 +31,7 @@ from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, refuse, word
 from .claims import Claims, Grant, Key
 from .config import RemitConfig
 from .drivers import Ask, Keep, Pause, Steps, adrive, drive
-from .rows import Loaded, triggers
+from .rows import INTERRUPT, Loaded, triggers
 from .run import Run
 
 log = logging.getLogger("remit")
@@ -308,7 +308,9 @@ class Gate:
         run.claim = claim
         finalize(run, claim.vanish).atexit = False
         yield Keep(self, claim)
-        return claim.fence == 1
+        # a first grant says that nobody took this position on from a read; a run may have passed it all the same, but
+        # for an open question, which no run passes without its claim
+        return claim.fence == 1 and (tup is None or (bool(loaded.open) and _is_untouched(tup)))
 
     def _take(
         self, claim: Claim, loaded: Loaded, answer_id: str | None, digest: str | None
@@ -496,6 +498,11 @@ def _ending(grant: Grant, now: int) -> tuple[str, str] | None:
         log.info("%s is dead; thread %s is free again", holder, grant.key.thread)
         return _settled(grant.owner, grant.fence, ClaimInput.declare_dead(grant.owner, grant.fence))
     return None
+
+
+def _is_untouched(tup: CheckpointTuple) -> bool:
+    """Is there nothing at a checkpoint but questions?"""
+    return all(channel == INTERRUPT for _, channel, _ in tup.pending_writes or ())
 
 
 def _serves(loaded: Loaded) -> bool:

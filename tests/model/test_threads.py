@@ -14,9 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from remit import RemitConsumeConflict, RemitStrayResume
+from remit import RemitConsumeConflict, RemitSaver, RemitStrayResume
 from remit._core import Kind, Ledger, Planes, Prefix, branch_ordinal
 from remit.drivers import wait_for
 
@@ -234,3 +235,56 @@ def test_without_the_gate_all_of_them_run(saver_factory):
     app.before_charging = inside.wait
     at_once(lambda n: app.call(Command(resume=n)), 2)
     assert app.charged == Counter([0, 1])
+
+
+class SlowReader(InMemorySaver):
+    """Its first read in a thread of the name "late" is handed out only when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_read, self.may_return = threading.Event(), threading.Event()
+
+    def get_tuple(self, config: Any) -> Any:
+        tup = super().get_tuple(config)
+        if threading.current_thread().name == "late" and not self.has_read.is_set():
+            self.has_read.set()
+            assert self.may_return.wait(DEADLINE_S)
+        return tup
+
+
+def test_with_the_gate_a_late_reader_does_not_run_what_has_been_run():
+    """It read where the answered run stood in the middle, and goes on when that run is over."""
+    inner = SlowReader()
+    app = App(RemitSaver(inner, cross_process_gate=True, on_stray="raise"), 1)
+    in_tail, may_end, ran = threading.Event(), threading.Event(), []
+
+    def tail(_: State) -> State:
+        ran.append(threading.current_thread().name)
+        in_tail.set()
+        assert may_end.wait(DEADLINE_S)
+        return {"log": ["tail"]}
+
+    builder = StateGraph(State).add_node("gate", app._gate).add_node("tail", tail)
+    app.graph = builder.add_edge(START, "gate").add_edge("gate", "tail").compile(checkpointer=app.graph.checkpointer)
+    app.call({"log": []})
+    said: dict[str, Any] = {}
+
+    def answer(name: str) -> None:
+        try:
+            config = {"configurable": {"thread_id": "t"}}
+            said[name] = app.graph.invoke(Command(resume=name), config, durability="sync")["log"]
+        except Exception as e:
+            said[name] = type(e)
+
+    first, late = (threading.Thread(target=answer, args=(name,), name=name) for name in ("first", "late"))
+    first.start()
+    assert in_tail.wait(DEADLINE_S)
+    late.start()
+    assert inner.has_read.wait(DEADLINE_S)
+    may_end.set()
+    first.join(DEADLINE_S)
+    inner.may_return.set()
+    late.join(DEADLINE_S)
+    assert said["first"] == ["first", "tail"]
+    assert said["late"] in (RemitConsumeConflict, RemitStrayResume)
+    assert (app.charged, len(ran)) == (Counter(["first"]), 1)
