@@ -309,8 +309,9 @@ class Gate:
         finalize(run, claim.vanish).atexit = False
         yield Keep(self, claim)
         # a first grant says that nobody took this position on from a read; a run may have passed it all the same, but
-        # for an open question, which no run passes without its claim
-        return claim.fence == 1 and (tup is None or (bool(loaded.open) and _is_untouched(tup)))
+        # for an open question, which no run passes without its claim, where no other task can have come to an end
+        alone = bool(loaded.open) and claim.tasks == 1
+        return claim.fence == 1 and (tup is None or (alone and _is_untouched(tup)))
 
     def _take(
         self, claim: Claim, loaded: Loaded, answer_id: str | None, digest: str | None
