@@ -2,6 +2,8 @@
 
 from ._core import (
     RemitConsumeConflict,
+    RemitDuplicateEffect,
+    RemitEffectInDoubt,
     RemitError,
     RemitOrderViolation,
     RemitPrefixViolation,
@@ -9,12 +11,16 @@ from ._core import (
     RemitValidityError,
     __version__,
 )
+from .asking import aask, ask
 from .config import RemitConfig
+from .effects import aeffect, effect, effect_key, once
 from .saver import RemitSaver
 
 __all__ = [
     "RemitConfig",
     "RemitConsumeConflict",
+    "RemitDuplicateEffect",
+    "RemitEffectInDoubt",
     "RemitError",
     "RemitOrderViolation",
     "RemitPrefixViolation",
@@ -22,4 +28,10 @@ __all__ = [
     "RemitStrayResume",
     "RemitValidityError",
     "__version__",
+    "aask",
+    "aeffect",
+    "ask",
+    "effect",
+    "effect_key",
+    "once",
 ]

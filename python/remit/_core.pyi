@@ -9,6 +9,9 @@ __all__ = [
     "ClaimInput",
     "ClaimVerdict",
     "Class",
+    "Doubt",
+    "EffectOwner",
+    "EffectVerdict",
     "Fate",
     "Intent",
     "Kind",
@@ -18,6 +21,8 @@ __all__ = [
     "Policy",
     "Prefix",
     "RemitConsumeConflict",
+    "RemitDuplicateEffect",
+    "RemitEffectInDoubt",
     "RemitError",
     "RemitOrderViolation",
     "RemitPrefixViolation",
@@ -27,17 +32,22 @@ __all__ = [
     "Thread",
     "Verdict",
     "__version__",
+    "admit_effect",
     "binds_to",
     "branch_name",
     "branch_ordinal",
     "decide",
     "errors",
     "fork",
+    "is_in_doubt",
     "judge",
+    "on_retry",
     "open_question",
     "parse_row",
     "refuse",
+    "resolve_effect",
     "row_id",
+    "settle_effect",
     "shows_output",
     "store",
     "unfinished",
@@ -68,6 +78,24 @@ class RemitConsumeConflict(RemitError):
     holder: object | None
     since: datetime | None
     lease_end: datetime | None
+
+class RemitDuplicateEffect(RemitError):
+    """An effect that another caller is firing, or that was fired with other arguments. `owner` is a
+    `remit.gate.Owner`."""
+
+    effect: str
+    owner: object
+    since: datetime
+
+class RemitEffectInDoubt(RemitError):
+    """An effect of which nobody can say whether it fired. `owner` is a `remit.gate.Owner`, `index` its place in
+    `saver.effects(thread)`."""
+
+    effect: str
+    index: int
+    owner: object
+    since: datetime
+    fingerprint: str | None
 
 class RemitValidityError(RemitError):
     """A state that its schema refuses."""
@@ -124,6 +152,47 @@ class Class:
     INTERRUPT: ClassVar[Class]
     ERROR: ClassVar[Class]
     ORDINARY: ClassVar[Class]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class Doubt:
+    """What the user wants of an effect in doubt."""
+
+    RAISE: ClassVar[Doubt]
+    RETRY: ClassVar[Doubt]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class EffectOwner:
+    """What is known of whoever was admitted last."""
+
+    ALIVE: ClassVar[EffectOwner]
+    GONE: ClassVar[EffectOwner]
+    UNKNOWN: ClassVar[EffectOwner]
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
+
+@final
+class EffectVerdict:
+    """What the caller of an effect is told."""
+
+    FRESH: ClassVar[EffectVerdict]
+    REPLAY: ClassVar[EffectVerdict]
+    RACER: ClassVar[EffectVerdict]
+    IN_DOUBT: ClassVar[EffectVerdict]
+    MISMATCH: ClassVar[EffectVerdict]
+    FENCED: ClassVar[EffectVerdict]
+    ACCEPTED: ClassVar[EffectVerdict]
+    STALE: ClassVar[EffectVerdict]
+    ILLEGAL: ClassVar[EffectVerdict]
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -304,6 +373,28 @@ class Operation:
     def finish(self) -> None:
         """It has landed, or failed."""
 
+def admit_effect(
+    row: tuple[str, int, int] | None,
+    *,
+    now: int,
+    lease: int,
+    holds: bool,
+    same: bool,
+    owner: EffectOwner,
+    doubt: Doubt,
+) -> tuple[int, EffectVerdict]:
+    """Somebody asks to fire an effect: the number of the admission that is to be added if it is fresh, else of the one
+    that is there; and the verdict.
+
+    A row is (state, fence, until): "released", "admitted" or "done"; the last admission's number; until when its owner
+    is taken for alive. None stands for no row. `now` is the store's clock in whole units (microseconds), `lease` in the
+    same.
+
+    Raises:
+        ValueError: no such state.
+        OverflowError: a negative number.
+    """
+
 def binds_to(parked: bool, failed: bool, marked: bool, recorded: int) -> tuple[int, bool] | None:
     """The question that a bare answer is bound to, and whether it takes its place in the list."""
 
@@ -333,10 +424,16 @@ def errors() -> list[tuple[str, str, str, str]]:
 def fork(entries: list[str | None], token: str | None) -> tuple[int, bool]:
     """The ordinal of a fork at one checkpoint, and whether it is fresh."""
 
+def is_in_doubt(row: tuple[str, int, int] | None, *, now: int, owner: EffectOwner) -> bool:
+    """Is an effect in doubt: admitted, with nobody there to say what became of it?"""
+
 def judge(
     thread: Thread, names: int | None, open: int, takers: int, refused: bool, named_only: bool, policy: Policy
 ) -> tuple[Verdict, str | None]:
     """Judges a resume: the verdict, and the refusal's code or None."""
+
+def on_retry(*, recorded: bool, parked: bool, answered: bool, failed: bool, handled: bool) -> tuple[str, str]:
+    """What a bare retry does with a task ("skip", "ask" or "run"), and why, as a word."""
 
 def open_question(parked: bool, failed: bool, marked: bool, recorded: int) -> int | None:
     """The question that a task has open, if it is known."""
@@ -347,6 +444,11 @@ def parse_row(id: str) -> tuple[str, str | None, int | None, bool, int | None]:
 def refuse(code: str, **fields: object) -> RemitError:
     """The exception of a code, ready to be raised or warned."""
 
+def resolve_effect(
+    row: tuple[str, int, int] | None, fence: int, *, now: int, owner: EffectOwner, fired: bool
+) -> tuple[str, EffectVerdict]:
+    """A person says what became of an effect in doubt: the state that is to be stored, and the verdict."""
+
 def row_id(
     task: str,
     branch: str | None = None,
@@ -356,6 +458,9 @@ def row_id(
     attempt: int | None = None,
 ) -> str:
     """Puts a row id together."""
+
+def settle_effect(row: tuple[str, int, int] | None, fence: int, fired: bool) -> tuple[str, EffectVerdict]:
+    """The owner of an admission says what became of its effect: the state that is to be stored, and the verdict."""
 
 def shows_output(
     intent: Intent,

@@ -7,12 +7,13 @@ sends the result back in, or throws what was raised.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext, suppress
 from queue import SimpleQueue
-from threading import get_ident
+from threading import Event, get_ident
 from typing import Any, NamedTuple, TypeVar
 
 from ._core import Operation
@@ -74,13 +75,21 @@ class Keep(NamedTuple):
     claim: Any
 
 
+class Do(NamedTuple):
+    """Call a function of the user. Awaited if it is to be; on an event loop a blocking one runs in a thread."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
 class Await(NamedTuple):
     """Wait until an operation may land."""
 
     operation: Operation
 
 
-Step = Ask | Collect | Call | Land | Keep | Pause | Await
+Step = Ask | Collect | Call | Land | Keep | Pause | Do | Await
 Steps = Generator[Step, Any, T]
 
 
@@ -168,8 +177,8 @@ def _give_up(inner: Any, step: Step, error: Exception, until: float) -> None:
     is_locked = type(error).__module__ == "sqlite3" and ("locked" in str(error) or "busy" in str(error))
     is_undone = state in _UNDONE
     is_lost = is_pool and type(step) in (Ask, Call) and (state in _SHUTDOWN or _is_lost(error))
-    if not (is_locked or is_undone or is_lost) or time.monotonic() >= until:
-        raise error
+    if type(step) is Do or not (is_locked or is_undone or is_lost) or time.monotonic() >= until:
+        raise error  # what the user's function did is not known
     log.warning("the database said %s; trying again", str(error).strip() or type(error).__name__)
 
 
@@ -191,6 +200,8 @@ def _do_once(inner: Any, step: Step) -> Any:
         return step.store.together(inner, step.statement, step.parameters, step.name, step.args)
     if type(step) is Keep:
         return step.gate.keep(step.claim, inner)
+    if type(step) is Do:
+        return step.function(*step.args, **step.kwargs)
     assert type(step) is Pause
     return time.sleep(step.seconds)
 
@@ -212,13 +223,18 @@ async def _ado_once(inner: Any, step: Step) -> Any:
         return await step.store.atogether(inner, step.statement, step.parameters, step.name, step.args)
     if type(step) is Keep:
         return step.gate.akeep(step.claim, inner)
+    if type(step) is Do:
+        if is_async(step.function):
+            return await step.function(*step.args, **step.kwargs)
+        result = await asyncio.to_thread(step.function, *step.args, **step.kwargs)
+        return await result if inspect.isawaitable(result) else result
     assert type(step) is Pause
     return await asyncio.sleep(step.seconds)
 
 
 def wait_for(operation: Operation) -> None:
     """Blocks until an operation may land."""
-    if _is_on_a_loop():
+    if is_on_a_loop():
         return  # what it waits for may need this very thread; a blocking call there has no order to keep
     woken: SimpleQueue[None] = SimpleQueue()
     operation.wake(lambda: woken.put(None))
@@ -243,7 +259,43 @@ async def await_for(operation: Operation) -> None:
         woken.clear()
 
 
-def _is_on_a_loop() -> bool:
+class Expected:
+    """Something that others will tell of, once."""
+
+    def __init__(self) -> None:
+        self._told = Event()
+        self._wake: Callable[[], object] | None = None
+
+    def tell(self) -> None:
+        """It has come about. From any thread."""
+        self._told.set()
+        if self._wake is not None:
+            self._wake()
+
+    def come(self, seconds: float) -> None:
+        """Waits for it, this long at most."""
+        self._told.wait(seconds)
+
+    async def acome(self, seconds: float) -> None:
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(woken.set)
+
+        self._wake = wake
+        if not self._told.is_set():  # else it was told before there was somebody to wake
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(woken.wait(), seconds)
+
+
+def is_async(function: Any) -> bool:
+    """Is it a coroutine function, or an object that is called like one?"""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def is_on_a_loop() -> bool:
+    """Is an event loop running in this thread?"""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -28,7 +28,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, refuse, word
-from .claims import Claims, Grant, Key
+from .claims import Admission, Claims, Grant, Key
 from .config import RemitConfig
 from .drivers import Ask, Keep, Pause, Steps, adrive, drive
 from .rows import INTERRUPT, Loaded, triggers
@@ -378,7 +378,7 @@ class Gate:
             return
         before = _clock()
         if (yield from claim.claims.renew(claim.key, claim.fence, claim.lease)) is None:
-            raise (yield from self._lost(claim))
+            raise (yield from self.lost(claim))
         claim.sure_until = before + claim.lease / _MICROSECONDS
 
     def land(self, claim: Claim, fate: Fate, ends: bool, name: str, args: tuple[Any, ...]) -> Steps[Any]:
@@ -398,10 +398,10 @@ class Gate:
         if claim.claims.lands_together:
             landed, result = yield from claim.claims.land(*where, name, args)
             if not landed:
-                raise (yield from self._lost(claim))
+                raise (yield from self.lost(claim))
         else:
             if (yield from claim.claims.renew(claim.key, claim.fence, claim.lease)) is None:
-                raise (yield from self._lost(claim))
+                raise (yield from self.lost(claim))
             result = yield Ask(name, args)
             yield from claim.claims.settle(*where)
         claim.is_consumed = state == "consumed"
@@ -409,7 +409,8 @@ class Gate:
             _let_go(claim)
         return result
 
-    def _lost(self, claim: Claim) -> Steps[Exception]:
+    def lost(self, claim: Claim) -> Steps[Exception]:
+        """A run's claim is another's: what the run is told."""
         _forget(claim)
         last, running, _ = yield from claim.claims.look(claim.key)
         return _conflict("conflict-fenced", claim.key, None, running or last, claim.interrupts)
@@ -540,7 +541,7 @@ def _digest(thread: str, answer_id: str, value: Any) -> str:
     return digest.hexdigest()
 
 
-def owner_of(grant: Grant) -> Owner:
+def owner_of(grant: Grant | Admission) -> Owner:
     """Whose run a grant was given to."""
     return Owner(**json.loads(grant.owner))
 

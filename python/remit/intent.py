@@ -24,17 +24,37 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """One run of a runnable: a graph's, a node's. `run` is the loop's, once it has read."""
+    """One run of a runnable: a graph's, a node's, a tool's.
 
-    __slots__ = ("id", "input", "parent", "run")
+    Attributes:
+        parent: the call that made it. What a tool calls has none: graphs in a tool are followed as graphs of their own.
+        within: the tool that made it.
+        run: the loop's, once it has read.
+        tool: the id of the tool call; `""` if it has none; None if this is no tool.
+    """
 
-    def __init__(self, id: UUID | None, input: Any, parent: Call | None) -> None:
+    __slots__ = ("_counts", "id", "input", "parent", "run", "tool", "within")
+
+    def __init__(self, id: UUID | None, input: Any, parent: Call | None, tool: str | None = None) -> None:
         self.id = id
         self.input = input
         self.parent = parent
+        self.within: Call | None = None
+        self.tool = tool
         self.run: Run | None = None
+        self._counts: dict[str, int] | None = None
+
+    def count(self, name: str, peek: bool = False) -> int:
+        """How many of this name there were before in this run. `peek`: it is not one of them."""
+        with _count_lock:
+            counts = self._counts = self._counts if self._counts is not None else {}
+            n = counts.get(name, 0)
+            if not peek:
+                counts[name] = n + 1
+            return n
 
 
+_count_lock = Lock()
 _NOTHING = object()
 _current: ContextVar[Call | None] = ContextVar("remit_call", default=None)
 _live: dict[UUID, Call] = {}
@@ -49,8 +69,24 @@ class _Handler(BaseCallbackHandler):
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         call = Call(run_id, inputs, _live.get(parent_run_id) if parent_run_id is not None else None)
+        outer = _current.get()
+        if outer is not None and outer.tool is not None and outer.id == parent_run_id:
+            call.within = outer
         _live[run_id] = call
         _current.set(call)
+
+    def on_tool_start(
+        self,
+        serialized: Any,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        outer = _live.get(parent_run_id) if parent_run_id is not None else None
+        _current.set(Call(run_id, None, outer, tool_call_id or ""))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._end(run_id, failed=False)
@@ -68,8 +104,8 @@ class _Handler(BaseCallbackHandler):
                 run.end(failed)
 
 
-# of all that happens inside a call only chains are followed
-for _kind in ("llm", "chat_model", "retriever", "agent", "retry", "custom_event"):
+# of all that happens inside a call only chains and tools are followed; whoever handles tools handles "agent"
+for _kind in ("llm", "chat_model", "retriever", "retry", "custom_event"):
     setattr(_Handler, f"ignore_{_kind}", True)
 
 _hook: ContextVar[BaseCallbackHandler | None] | None = None
@@ -90,6 +126,24 @@ def current_call() -> Call | None:
     """The call that is about to read; None where it is not known."""
     call = _current.get()
     return None if call is None or call.input is _NOTHING else call
+
+
+def enclosing(thread: str) -> tuple[list[Run], Call] | None:
+    """The runs of a thread's graphs in which the caller executes, innermost first, and the call that is the caller's
+    task, or its tool in there; None if it is not in one. Calls in between may have ended: a context keeps the last
+    one."""
+    call, task, tool = _current.get(), None, None
+    runs: list[Run] = []
+    while call is not None:
+        if call.run is not None and call.run.thread == thread:
+            runs.append(call.run)
+        elif not runs:
+            task = call
+            if call.tool is not None and tool is None:
+                tool = call
+        call = call.parent or call.within
+    found = tool or task
+    return (runs, found) if runs and found is not None else None
 
 
 class Wish:

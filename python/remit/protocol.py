@@ -41,6 +41,7 @@ from ._core import (
 from .claims import Claims, Store
 from .config import RemitConfig
 from .drivers import Ask, Await, Collect, Pause, Steps
+from .drivers import Call as CallStore
 from .gate import ANSWER_ID, BRANCH, GATE, Claim, Done, Gate, identity
 from .ids import follow
 from .intent import Call, Wish, current_call, wish_of_child, wish_of_input
@@ -57,7 +58,7 @@ from .rows import (
     triggers,
     waiting_write,
 )
-from .run import Line, Run, Token
+from .run import Landings, Line, Run, Token
 from .selfcheck import check
 from .validation import Validator, Validators
 
@@ -66,6 +67,7 @@ log.addHandler(logging.NullHandler())
 
 TOKEN = "__pregel_remit_run"
 _EXECUTING = "__pregel_runtime"
+_LOOK_AGAIN_S = 1.0
 _DURABILITY = "__pregel_durability"
 _NOT_THE_CALLER = frozenset(("remit", "langgraph", "langchain_core", "langchain", "asyncio", "contextlib", "threading"))
 _KEYS = frozenset(("remit_fork", "remit_inspect", ANSWER_ID, GATE))
@@ -87,11 +89,13 @@ class Protocol:
         self.is_warned = False
         self.store = store
         self.gate = Gate(config, claims, local, saver)
+        self.has_store = store.is_durable or store.is_native
         self.planes = Planes()
         self.fresh: WeakValueDictionary[tuple[str, str], Run] = WeakValueDictionary()
         self.lines: WeakValueDictionary[tuple[str, str, str], Line] = WeakValueDictionary()
         self.deleted: OrderedDict[str, int] = OrderedDict()
         self.deletions = 0
+        self.landings = Landings()
         self.validators = Validators(config.validator)
         self.policy = _POLICY[config.on_stray]
 
@@ -450,6 +454,7 @@ class Protocol:
         run, parent = self._run_of(conf), conf.get("checkpoint_id")
         if run is not None and run.line is not None and run.line.head == checkpoint:
             run.line.head = parent or ""
+        self.landed(conf, checkpoint, is_stored=False)
 
     def _check_deleted(self, run: Run | None) -> None:
         """A deleted thread is not made again by a run that began before.
@@ -478,6 +483,30 @@ class Protocol:
             return None
         run = self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or ""))
         return None if run is None or run.is_ambiguous else run
+
+    def landed(self, conf: Mapping[str, Any], checkpoint: str, is_stored: bool = True) -> None:
+        """A checkpoint is durable, or was not stored."""
+        run = self._run_of(conf)
+        if run is not None and is_stored:
+            run.landed = checkpoint
+        elif run is not None:
+            run.unstored = checkpoint
+        self.landings.tell(checkpoint)
+
+    def is_durable(self, run: Run, checkpoint: str) -> Steps[bool]:
+        """Waits until a checkpoint of a run is durable. False: it will not be."""
+        if checkpoint in (run.landed, run.checkpoint):
+            return True
+        with self.landings.expect(checkpoint) as expected:
+            while checkpoint != run.landed:
+                if run.unstored is not None or run.has_ended:
+                    return False
+                yield CallStore(expected, "come", (_LOOK_AGAIN_S,))
+                if checkpoint != run.landed:  # whose run it is may not be known, see `_run_of`
+                    where = {"thread_id": run.thread, "checkpoint_ns": run.namespace, "checkpoint_id": checkpoint}
+                    if (yield Ask("get_tuple", ({"configurable": where},))) is not None:
+                        return True
+        return True
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -574,10 +603,15 @@ class Protocol:
                 yield Await(operation)
             args = (_without_keys(config), checkpoint, metadata, versions)
             try:
-                return (yield from self._store(run, claim, checkpoint, args))
+                stored = yield from self._store(run, claim, checkpoint, args)
             except Exception:
                 self.not_stored(config, checkpoint["id"])
                 raise
+            self.landed(config["configurable"], checkpoint["id"])
+            return stored
+        except Exception:
+            self.landed(config["configurable"], checkpoint["id"], is_stored=False)
+            raise
         finally:
             operation.finish()
 
@@ -829,6 +863,15 @@ class Protocol:
     def is_paged(self, config: Any) -> bool:
         """Is a listing taken in pages? One of a thread is, where the saver is known to list newest first."""
         return self.store.is_durable and config is not None and "thread_id" in config.get("configurable", ())
+
+    def pruned(self, thread_ids: Sequence[str], strategy: str) -> Steps[None]:
+        """Threads were pruned: what REMIT keeps of what is gone goes too."""
+        for thread in thread_ids:
+            if strategy == "delete":
+                yield from self.store.forget(str(thread))
+                yield from self.gate.forget(str(thread))
+            else:
+                yield from self.store.prune(str(thread))
 
     def delete_thread(self, thread_id: str) -> Steps[None]:
         """Deletes a thread, and what REMIT keeps of it. Runs that execute on it store nothing more."""

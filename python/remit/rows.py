@@ -443,6 +443,18 @@ def store_batch(
     return Stored(before, stored, row_id(task_id, branch), batch, nth, asker)
 
 
+def triggered(values: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
+    """The tasks that the channels of a StateGraph trigger: those that edges lead to, with their channels, and those that
+    are sent for, in order."""
+    edges: dict[str, list[str]] = {}
+    for channel, value in values.items():
+        if channel.startswith("branch:to:"):
+            edges.setdefault(channel.removeprefix("branch:to:"), []).append(channel)
+        elif _is_joined(channel, value):
+            edges.setdefault(channel.rpartition(":")[2], []).append(channel)
+    return edges, [send.node for send in values.get("__pregel_tasks") or () if hasattr(send, "node")]
+
+
 def triggers(values: Mapping[str, Any]) -> int:
     """How many tasks the channels of a StateGraph trigger; 0 for other graphs."""
     triggered = sum(channel.startswith("branch:to:") or _is_joined(channel, value) for channel, value in values.items())

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ._core import Intent, Ledger, Prefix, RemitStrayResume, refuse
+from .drivers import Expected
 from .rows import Task
 
 if TYPE_CHECKING:
@@ -53,6 +57,9 @@ class Run:
         parked_at: the checkpoint at which a task of it parked.
         refused: the refusal of its state, at the checkpoint `refused_at`: nothing that follows is stored.
         wrote: the tasks that wrote at the checkpoint `wrote_at`.
+        is_async: its graph awaits, on an event loop.
+        landed: the newest checkpoint that it stored.
+        unstored: the checkpoint that could not be stored.
     """
 
     __slots__ = (
@@ -73,7 +80,9 @@ class Run:
         "in_list",
         "intent",
         "is_ambiguous",
+        "is_async",
         "is_nameless",
+        "landed",
         "line",
         "lineage",
         "loaded",
@@ -87,6 +96,7 @@ class Run:
         "stray",
         "tasks",
         "thread",
+        "unstored",
         "values",
         "values_of",
         "wrote",
@@ -123,11 +133,14 @@ class Run:
         self.values_of: str | None = None
         self.stray = False
         self.is_ambiguous = False
+        self.is_async = False
         self.has_ended = False
         self.has_acted = False
         self.parked_at: str | None = None
         self.digests: dict[str, bytes] | None = None
         self.stands_alone = False
+        self.landed: str | None = None
+        self.unstored: str | None = None
 
     def end(self, failed: bool) -> None:
         """Its call is over."""
@@ -151,6 +164,37 @@ class Run:
     def is_unheard(self) -> bool:
         """Did an answer that was for something run nothing?"""
         return self.answer is not None and not self.stray and not self.has_acted and self.parent is None
+
+
+class Landings:
+    """Who waits for checkpoints to be stored."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._expected: dict[str, list[Expected]] = {}
+
+    @contextmanager
+    def expect(self, checkpoint: str) -> Iterator[Expected]:
+        """Whoever enters waits for a checkpoint."""
+        expected = Expected()
+        with self._lock:
+            self._expected.setdefault(checkpoint, []).append(expected)
+        try:
+            yield expected
+        finally:
+            with self._lock:
+                others = self._expected[checkpoint]
+                others.remove(expected)
+                if not others:
+                    del self._expected[checkpoint]
+
+    def tell(self, checkpoint: str) -> None:
+        """A checkpoint was stored, or was not and will not be."""
+        if self._expected:
+            with self._lock:
+                told = list(self._expected.get(checkpoint, ()))
+            for expected in told:
+                expected.tell()
 
 
 class Token(str):

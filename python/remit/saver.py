@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ._core import Kind, parse_row, refuse
-from .claims import Grant, claims_for, memory_store, store_for
+from .claims import Admission, Grant, claims_for, memory_store, store_for
 from .config import RemitConfig
 from .drivers import (
     Ask,
@@ -24,7 +24,9 @@ from .drivers import (
     drive,
     wait_for,
 )
-from .intent import follow_calls
+from .effects import Effects, Transaction
+from .inspection import Explanation, explain
+from .intent import current_call, follow_calls
 from .protocol import Protocol, decoded
 from .selfcheck import check
 
@@ -128,6 +130,66 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         """The same, awaiting."""
         return await adrive(self.inner, self._protocol.gate.release(str(thread_id)))
 
+    @property
+    def effects_of_run(self) -> Effects:
+        """The effects, with this wrapper's serializer."""
+        return Effects(self._protocol, self.inner.serde, type(self.inner).__name__)
+
+    def effects(self, thread_id: str) -> list[Admission]:
+        """The admissions of a thread's effects, oldest first: who fired what, and what came of it. (Results are stored as
+        the serializer writes them; the arguments are there as a digest only.)"""
+        return drive(self.inner, self.effects_of_run.history(str(thread_id)))
+
+    async def aeffects(self, thread_id: str) -> list[Admission]:
+        """The same, awaiting."""
+        return await adrive(self.inner, self.effects_of_run.history(str(thread_id)))
+
+    def resolve_effect(self, thread_id: str, id: int, *, fired: bool, result: Any = None) -> Admission:
+        """Says what became of an effect in doubt, for a person who looked outside. Recorded as `resolved`.
+
+        Args:
+            id: the admission's number, as of `effects`.
+            fired: has it fired? If not, it fires when its task runs again.
+            result: what it returned, which its task is given.
+
+        Raises:
+            RemitError: the effect is not in doubt, or the result cannot be stored.
+        """
+        return drive(self.inner, self.effects_of_run.resolve(str(thread_id), id, fired, result))
+
+    async def aresolve_effect(self, thread_id: str, id: int, *, fired: bool, result: Any = None) -> Admission:
+        """The same, awaiting."""
+        return await adrive(self.inner, self.effects_of_run.resolve(str(thread_id), id, fired, result))
+
+    def explain(self, config: Any) -> Explanation:
+        """Where a thread stands and what each way to go on would do, before anybody does: which tasks run, ask and are
+        skipped, and why; who executes; which effects are done and which are in doubt. Changes nothing.
+
+        Args:
+            config: with `thread_id`, and if wanted `checkpoint_ns` and `checkpoint_id`, in `configurable`.
+        """
+        return drive(self.inner, explain(self._protocol, config))
+
+    async def aexplain(self, config: Any) -> Explanation:
+        """The same, awaiting."""
+        return await adrive(self.inner, explain(self._protocol, config))
+
+    def transaction(self) -> Transaction:
+        """A transaction on the saver's own database, for effects that are writes to it: they commit with their record,
+        so that they fire exactly once and are never in doubt. To be entered in a node, with `async with` over an async
+        saver; it gives the connection.
+
+            with saver.transaction() as tx:
+                effect("debit", lambda: tx.execute("UPDATE account SET ..."))
+
+        While it is open, the saver's connection is its own (a pool's other connections are not): it is to be short, and
+        nothing in it may use the saver. If an effect in it fails, all of it is rolled back.
+
+        Raises:
+            RemitError: there is no run here, or no database.
+        """
+        return Transaction(self)
+
     def __copy__(self) -> RemitSaver:
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__)
@@ -147,7 +209,11 @@ def _get_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
 
 
 async def _aget_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
-    return await adrive(self.inner, self._protocol.get_tuple(config))
+    tup = await adrive(self.inner, self._protocol.get_tuple(config))
+    call = current_call()
+    if call is not None and call.run is not None:
+        call.run.is_async = True
+    return tup
 
 
 def _list(
@@ -192,38 +258,46 @@ async def _alist(
 
 
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
-    operation = self._protocol.arrive(config, Kind.CHECKPOINT)
-    if self._protocol.is_plain_put(config["configurable"], checkpoint):
+    protocol = self._protocol
+    operation = protocol.arrive(config, Kind.CHECKPOINT)
+    if protocol.is_plain_put(config["configurable"], checkpoint):
         try:
             if not operation.is_ready():
                 wait_for(operation)
-            return self.inner.put(config, checkpoint, metadata, new_versions)
+            result = self.inner.put(config, checkpoint, metadata, new_versions)
         except Exception as error:
             try:
-                return do_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+                result = do_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
             except Exception:
-                self._protocol.not_stored(config, checkpoint["id"])
+                protocol.not_stored(config, checkpoint["id"])
                 raise
         finally:
             operation.finish()
+        protocol.landed(config["configurable"], checkpoint["id"])
+        return result
     return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
 
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
-    operation = self._protocol.arrive(config, Kind.CHECKPOINT)
-    if self._protocol.is_plain_put(config["configurable"], checkpoint):
+    protocol = self._protocol
+    operation = protocol.arrive(config, Kind.CHECKPOINT)
+    if protocol.is_plain_put(config["configurable"], checkpoint):
 
         async def put() -> Any:
             if not operation.is_ready():
                 await await_for(operation)
             try:
-                return await self.inner.aput(config, checkpoint, metadata, new_versions)
+                result = await self.inner.aput(config, checkpoint, metadata, new_versions)
             except Exception as error:
                 try:
-                    return await ado_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+                    result = await ado_again(
+                        self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error
+                    )
                 except Exception:
-                    self._protocol.not_stored(config, checkpoint["id"])
+                    protocol.not_stored(config, checkpoint["id"])
                     raise
+            protocol.landed(config["configurable"], checkpoint["id"])
+            return result
 
         return Landing(operation, put)
     steps = self._protocol.put(operation, config, checkpoint, metadata, new_versions)
@@ -278,6 +352,16 @@ async def _adelete_thread(self: RemitSaver, thread_id: str) -> None:
     await adrive(self.inner, self._protocol.delete_thread(thread_id))
 
 
+def _prune(self: RemitSaver, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+    self.inner.prune(thread_ids, strategy=strategy)
+    drive(self.inner, self._protocol.pruned(thread_ids, strategy))
+
+
+async def _aprune(self: RemitSaver, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+    await self.inner.aprune(thread_ids, strategy=strategy)
+    await adrive(self.inner, self._protocol.pruned(thread_ids, strategy))
+
+
 def _get_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
     return _on_the_line(self.inner.get_delta_channel_history(config=config, channels=channels))
 
@@ -319,10 +403,12 @@ _OURS: dict[str, Any] = {
     "aput_writes": _aput_writes,
     "delete_thread": _delete_thread,
     "adelete_thread": _adelete_thread,
+    "prune": _prune,
+    "aprune": _aprune,
     "get_delta_channel_history": _get_delta_channel_history,
     "aget_delta_channel_history": _aget_delta_channel_history,
 }
-_PASSED_ON = ("copy_thread", "acopy_thread", "prune", "aprune", "delete_for_runs", "adelete_for_runs")
+_PASSED_ON = ("copy_thread", "acopy_thread", "delete_for_runs", "adelete_for_runs")
 _CONTEXT = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 
 

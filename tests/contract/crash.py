@@ -75,9 +75,10 @@ def _main(result: Any, *call: Any) -> None:
     result.send(asyncio.run(_call(*call)))
 
 
-def _in_process(*call: Any) -> tuple[int | None, Any]:
+def in_process(main: Callable[..., None], *call: Any) -> tuple[int | None, Any]:
+    """Runs `main(pipe, *call)` in a process of its own: its exit code, and what it sent."""
     here, there = _CONTEXT.Pipe(duplex=False)
-    process = _CONTEXT.Process(target=_main, args=(there, *call))
+    process = _CONTEXT.Process(target=main, args=(there, *call))
     process.start()
     there.close()
     process.join(DEADLINE_S)
@@ -105,7 +106,7 @@ def run_killed(
 ) -> None:
     """Runs one call in a process that is killed at the point `at`. `build(*args)` makes the graph's builder there.
     `when_landed`: the kill waits until an answer is durable, so that it is decided what the database holds."""
-    code, said = _in_process(*place, stock, build, args, input, (at, when_landed), options)
+    code, said = in_process(_main, *place, stock, build, args, input, (at, when_landed), options)
     assert code == -signal.SIGKILL, f"the process was not killed at {at!r}: {code}, {said}"
 
 
@@ -119,6 +120,6 @@ def run_elsewhere(
     **options: Any,
 ) -> Any:
     """Runs one call in another process, and returns its outcome."""
-    code, said = _in_process(*place, stock, build, args, input, None, options)
+    code, said = in_process(_main, *place, stock, build, args, input, None, options)
     assert code == 0, f"the process ended with {code}"
     return said

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 NAMES = {
     "RemitConfig",
     "RemitConsumeConflict",
+    "RemitDuplicateEffect",
+    "RemitEffectInDoubt",
     "RemitError",
     "RemitOrderViolation",
     "RemitPrefixViolation",
@@ -26,6 +28,12 @@ NAMES = {
     "RemitStrayResume",
     "RemitValidityError",
     "__version__",
+    "aask",
+    "aeffect",
+    "ask",
+    "effect",
+    "effect_key",
+    "once",
 }
 OPTIONS = {
     "validator": None,
@@ -49,7 +57,8 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("name", sorted(NAMES - {"__version__"}))
 def test_each_name_has_a_docstring_of_its_own(name: str) -> None:
-    assert vars(getattr(remit, name)).get("__doc__", "").strip()
+    named = getattr(remit, name)
+    assert ((vars(named).get("__doc__") if isinstance(named, type) else named.__doc__) or "").strip()
 
 
 @pytest.mark.parametrize("member", [name for name in vars(remit.RemitSaver) if not name.startswith("_")])

@@ -11,6 +11,8 @@
 //! | [`branch`] | the ordinal of a fork | FD, FI |
 //! | [`claim`] | which run may take an authority | CO, live |
 //! | [`commit`] | whether a checkpoint may extend the durable prefix | PC, CV |
+//! | [`effect`] | who may fire an effect, and which are in doubt | EO, live |
+//! | [`explain`] | what a retry will do, told before | RD |
 //! | [`ledger`] | whether something happens for the first time | EO |
 //! | [`recovery`] | which tasks run again | RD |
 //! | [`sequencer`] | which operation of a plane may land now | RD |
@@ -28,6 +30,8 @@ pub mod answers;
 pub mod branch;
 pub mod claim;
 pub mod commit;
+pub mod effect;
+pub mod explain;
 pub mod ids;
 pub mod ledger;
 pub mod outputs;

@@ -16,6 +16,10 @@ pub enum Class {
     Prefix,
     /// Another run has the right to answer.
     ConsumeConflict,
+    /// An effect that is another's to fire, or was fired otherwise.
+    DuplicateEffect,
+    /// An effect of which nobody can say whether it fired.
+    EffectInDoubt,
 }
 
 /// One row of the table. `{name}` in the texts is a field.
@@ -136,6 +140,12 @@ pub const TABLE: &[Entry] = &[
         hint: "read the state: the thread has moved on; an answer to its next question needs an id of its own",
     },
     Entry {
+        code: "answer-expired",
+        class: Class::StrayResume,
+        message: "an answer came to thread {thread} after its question had expired, at {expires_at}; it was not taken",
+        hint: "ask anew: give a new input, or change the state with update_state",
+    },
+    Entry {
         code: "answer-id-reused",
         class: Class::ConsumeConflict,
         message: "answer id {answer_id} was used on thread {thread} for another answer; nothing was run",
@@ -176,6 +186,96 @@ pub const TABLE: &[Entry] = &[
         class: Class::ConsumeConflict,
         message: "this run lost its claim on checkpoint {checkpoint} of thread {thread} to {holder}; what it was about to store was refused",
         hint: "read the state: it is the other run's; a run loses its claim when it gives no sign of life for longer than claim_lease",
+    },
+    Entry {
+        code: "effect-duplicate",
+        class: Class::DuplicateEffect,
+        message: "effect {effect} of thread {thread} is being fired by {owner}, since {since}; it was not fired again",
+        hint: "wait for its outcome and run again: what it returns is then returned here",
+    },
+    Entry {
+        code: "effect-mismatch",
+        class: Class::DuplicateEffect,
+        message: "effect {effect} of thread {thread} is {state} with other arguments, since {since} by {owner}; it was not fired with these",
+        hint: "what fired stays fired: undo it by an effect of its own, or give another key if this is another effect",
+    },
+    Entry {
+        code: "effect-superseded",
+        class: Class::DuplicateEffect,
+        message: "effect {effect} of thread {thread} was taken for dead while it was being fired, and settled by others; that it has fired was not recorded",
+        hint: "look at its history with saver.effects(thread_id): it may have fired twice",
+    },
+    Entry {
+        code: "effect-in-doubt",
+        class: Class::EffectInDoubt,
+        message: "effect {effect} of thread {thread} may have fired: {owner} was admitted at {since} and did not live to say (arguments {fingerprint}); it was not fired again",
+        hint: "look outside whether it fired, then saver.resolve_effect(thread_id, {index}, fired=True or False), or call it with in_doubt=\"retry\" if whoever receives it knows it again by remit.effect_key()",
+    },
+    Entry {
+        code: "effect-result",
+        class: Class::Error,
+        message: "effect {effect} of thread {thread} has fired, but what it returned cannot be given back: {detail}",
+        hint: "return something that the saver's serializer can store; for this one, saver.resolve_effect(thread_id, {index}, fired=True, result=...)",
+    },
+    Entry {
+        code: "effect-unresolvable",
+        class: Class::Error,
+        message: "effect {index} of thread {thread} is not in doubt: {detail}",
+        hint: "list them with saver.effects(thread_id)",
+    },
+    Entry {
+        code: "effect-outside",
+        class: Class::Error,
+        message: "effect {effect} was called outside of a run: {detail}",
+        hint: "call it in a node, a task or a tool of a graph that is compiled with a RemitSaver (with await, Python 3.11 or newer)",
+    },
+    Entry {
+        code: "effect-no-saver",
+        class: Class::Error,
+        message: "effect {effect} was called in a run whose checkpointer is {given}, not a RemitSaver",
+        hint: "compile the graph with checkpointer=RemitSaver(...)",
+    },
+    Entry {
+        code: "effect-no-store",
+        class: Class::Error,
+        message: "effect {effect} was not fired: REMIT does not know the database of {given}, so it could not be recorded there",
+        hint: "effects are recorded beside SqliteSaver, PostgresSaver, their async twins and InMemorySaver",
+    },
+    Entry {
+        code: "effect-on-loop",
+        class: Class::Error,
+        message: "effect {effect} was called on an event loop, which it would block",
+        hint: "in an async node: await remit.aeffect(...)",
+    },
+    Entry {
+        code: "effect-not-durable",
+        class: Class::Error,
+        message: "effect {effect} was not fired: the checkpoint that its task runs under is not stored before the run's end (durability=\"exit\"), so after a crash nobody would know it again",
+        hint: "use durability=\"sync\" or \"async\", or scope=\"thread\" with a key that names it across runs",
+    },
+    Entry {
+        code: "effect-not-stored",
+        class: Class::Error,
+        message: "effect {effect} was not fired: checkpoint {checkpoint} of thread {thread}, which its task runs under, was not stored",
+        hint: "see the error of the checkpoint; run again when the store is there",
+    },
+    Entry {
+        code: "effect-arguments",
+        class: Class::Error,
+        message: "effect {effect} was not fired: its arguments have no fingerprint: {detail}",
+        hint: "pass key=..., which then tells the effect, or arguments that the serializer can store",
+    },
+    Entry {
+        code: "bad-transaction",
+        class: Class::Error,
+        message: "the transaction was not made, or was rolled back: {detail}",
+        hint: "with saver.transaction() as tx: effect(effect_id, fn, ...), in a node, over a SQLite or PostgreSQL saver (async with over an async one)",
+    },
+    Entry {
+        code: "bad-effect",
+        class: Class::Error,
+        message: "effect {effect} was not fired: {detail}",
+        hint: "effect(effect_id, fn, *args, key=None, scope=\"task\" or \"thread\", in_doubt=\"raise\" or \"retry\", **kwargs); thread scope needs a key",
     },
     Entry {
         code: "not-autocommit",

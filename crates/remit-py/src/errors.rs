@@ -28,6 +28,16 @@ const CLASSES: &[(Class, &str, &str)] = &[
         "Another run has the right to answer, or has answered. `holder`, `since` and `lease_end` tell of it.",
     ),
     (
+        Class::DuplicateEffect,
+        "RemitDuplicateEffect",
+        "An effect that another caller is firing, or that was fired with other arguments.",
+    ),
+    (
+        Class::EffectInDoubt,
+        "RemitEffectInDoubt",
+        "An effect of which nobody can say whether it fired. `owner`, `since` and `fingerprint` tell what is known.",
+    ),
+    (
         Class::Prefix,
         "RemitPrefixViolation",
         "A step that is durable already was about to be stored again.",

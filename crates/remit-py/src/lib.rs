@@ -3,7 +3,9 @@ mod answers;
 mod branch;
 mod claim;
 mod commit;
+mod effect;
 mod errors;
+mod explain;
 mod ids;
 mod ledger;
 mod outputs;
@@ -32,7 +34,13 @@ mod _core {
     #[pymodule_export]
     use crate::commit::Prefix;
     #[pymodule_export]
+    use crate::effect::{
+        admit_effect, is_in_doubt, resolve_effect, settle_effect, Doubt, EffectOwner, EffectVerdict,
+    };
+    #[pymodule_export]
     use crate::errors::{errors, refuse};
+    #[pymodule_export]
+    use crate::explain::on_retry;
     #[pymodule_export]
     use crate::ids::{branch_name, branch_ordinal, parse_row, row_id};
     #[pymodule_export]

@@ -5,10 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import refuse
-from .base import Claims, ClaimStore, Grant, Key, Store
+from .base import Admission, Claims, ClaimStore, Effect, Grant, Key, Store
 from .memory import MemoryStore, memory_store
 
-__all__ = ["ClaimStore", "Claims", "Grant", "Key", "MemoryStore", "Store", "claims_for", "memory_store", "store_for"]
+__all__ = [
+    "Admission",
+    "ClaimStore",
+    "Claims",
+    "Effect",
+    "Grant",
+    "Key",
+    "MemoryStore",
+    "Store",
+    "claims_for",
+    "memory_store",
+    "store_for",
+]
 
 
 def store_for(inner: Any) -> Store:
@@ -36,6 +48,4 @@ def claims_for(inner: Any, store: Store, given: Any) -> Claims | None:
         if not isinstance(given, ClaimStore):
             raise refuse("bad-option", detail=f"claim_store: {type(given).__name__} is no ClaimStore")
         return Claims(given)
-    names = {f"{c.__module__}.{c.__name__}" for c in type(inner).__mro__}
-    is_memory = "langgraph.checkpoint.memory.InMemorySaver" in names
-    return store if store.is_durable or is_memory else None
+    return store if store.is_durable or store.is_native else None

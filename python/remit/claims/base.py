@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from .._core import fork, refuse
@@ -54,6 +55,58 @@ class Grant(NamedTuple):
     interrupts: tuple[str, ...]
     answer_id: str | None
     digest: str | None
+
+
+class Effect(NamedTuple):
+    """An effect's identity.
+
+    Attributes:
+        thread, branch: where it fires; the main line's branch is `""`.
+        task: the id of the task that fires it, `""` in thread scope.
+        name: the effect id that the user gives.
+        key: which of that name: `"=key"` as the user gives it, or `"#n"` for the n-th call of a task's run, after the id
+            of the tool call if it is in a tool.
+        digest: all of these, in a form of fixed length: what an API takes as its idempotency key.
+    """
+
+    thread: str
+    branch: str
+    task: str
+    name: str
+    key: str
+    digest: str
+
+
+class Admission(NamedTuple):
+    """One admission of an effect. Times are microseconds since 1970 by the store's own clock.
+
+    Attributes:
+        id: its number in the store.
+        effect: what was admitted.
+        fence: which admission of the effect it is, from 1 on; the highest is the effect's present state.
+        state: `"admitted"`, `"done"` or `"released"` (it did not fire).
+        owner: who was admitted, see `gate.Owner`.
+        since, until, settled: when it was admitted, until when an owner out of sight is taken for alive, when it was
+            settled.
+        outcome: what settled it, a word; `"superseded"` if it was in doubt and another admission came after it.
+        namespace, checkpoint: where its task ran.
+        fingerprint: a digest of its arguments; None if its key alone tells it.
+        result: what it returned, as the saver's serializer stores it; None if it is not known.
+    """
+
+    id: int
+    effect: Effect
+    fence: int
+    state: str
+    owner: str
+    since: int
+    until: int
+    settled: int | None
+    outcome: str | None
+    namespace: str
+    checkpoint: str
+    fingerprint: str | None
+    result: tuple[str, bytes] | None
 
 
 @runtime_checkable
@@ -185,7 +238,8 @@ class Store(Claims):
 
     `execute(statement, parameters)` and `aexecute` run one statement, committed on its own, and return its rows as
     a list of tuples. `insert_fork` must insert nothing, and return no row, where the key or the token is taken;
-    `insert_grant` where the grant is. `together(inner, statement, parameters, name, args)` and `atogether` run a
+    `insert_grant` where the grant is; `insert_effect` where the admission is, or the claim that it is asked under is not
+    held; `take_effect_over` also where the admission before it is settled. `together(inner, statement, parameters, name, args)` and `atogether` run a
     statement and a method of the inner saver as one transaction, if the statement returned a row: (did it, the result).
     """
 
@@ -204,9 +258,20 @@ class Store(Claims):
     select_answered = ""
     select_trail = ""
     delete_grants = ""
+    insert_effect = ""
+    take_effect_over = ""
+    select_effect = ""
+    settle_effect = ""
+    store_result = ""
+    select_effects = ""
+    delete_effects = ""
+    prune_effects = ""
+    select_threads = ""
     is_ready = False
     is_durable = True
     """Does the store outlive the process, as its saver does?"""
+    is_native = True
+    """Does the store live where its saver does? Else others see the saver's checkpoints, and nothing of the store."""
 
     def __init__(self) -> None:
         pass
@@ -264,6 +329,10 @@ class Store(Claims):
             RemitError: nothing could become durable through it.
         """
 
+    def threads(self) -> Steps[list[str]]:
+        """The threads that the saver has checkpoints of."""
+        return [row[0] for row in (yield from self._query(self.select_threads))]
+
     # -- forks -----------------------------------------------------------------------------------------------
 
     def fork(
@@ -295,6 +364,15 @@ class Store(Claims):
         try:
             yield from self._query(self.delete_forks, thread)
             yield from self._query(self.delete_grants, thread)
+            yield from self._query(self.delete_effects, thread)
+        except Exception as e:
+            if not self.is_missing(e):
+                raise
+
+    def prune(self, thread: str) -> Steps[None]:
+        """Deletes the effects of tasks that can run no more: settled, and their checkpoint is gone."""
+        try:
+            yield from self._query(self.prune_effects, thread)
         except Exception as e:
             if not self.is_missing(e):
                 raise
@@ -349,6 +427,94 @@ class Store(Claims):
         parameters = (int(running), outcome, state, *key, fence)
         landed: tuple[bool, Any] = yield Land(self, self.settle_grant, parameters, name, args)
         return landed
+
+    # -- effects ---------------------------------------------------------------------------------------------
+
+    def transaction(self) -> AbstractContextManager[tuple[Any, Store]]:
+        """A transaction on the saver's database: the connection, and this store within it. It keeps the connection from
+        everybody else, is committed at the end and rolled back if it raises.
+
+        Raises:
+            RemitError: there is none.
+        """
+        raise refuse("bad-transaction", detail="the saver keeps its checkpoints in no database that REMIT knows")
+
+    def atransaction(self) -> AbstractAsyncContextManager[tuple[Any, Store]]:
+        """The same, awaiting."""
+        raise refuse("bad-transaction", detail="the saver keeps its checkpoints in no database that REMIT knows")
+
+    def admit(
+        self,
+        effect: Effect,
+        fence: int,
+        takes_over: bool,
+        owner: str,
+        lease: int,
+        namespace: str,
+        checkpoint: str,
+        fingerprint: str | None,
+        claim: tuple[Key, int] | None,
+    ) -> Steps[bool]:
+        """Adds the admission of an effect with this number, if it has none and the claim is held; `takes_over`: if the
+        one before is not settled. False, and nothing is changed, otherwise."""
+        yield from self.setup()
+        row = (effect.digest, fence, *effect[:5], namespace, checkpoint, fingerprint, owner, lease)
+        prior = (effect.digest, fence - 1) if takes_over else ()
+        rows = yield from self._query(
+            self.take_effect_over if takes_over else self.insert_effect, *self.ordered(row, (*prior, *_held(claim)))
+        )
+        return bool(rows)
+
+    def ordered(self, row: tuple[Any, ...], condition: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The parameters of an admission, in the order of its statement."""
+        return (*row, *condition)
+
+    def last_effect(self, effect: Effect, claim: tuple[Key, int] | None) -> Steps[tuple[Admission, int, bool] | None]:
+        """An effect's admission with the highest number, the time, and whether the claim is held (True if there is
+        none to hold)."""
+        rows = yield from self._query(self.select_effect, *_held(claim), effect.digest)
+        return (_admission(rows[0]), rows[0][-2], bool(rows[0][-1])) if rows else None
+
+    def settle_admission(
+        self, digest: str, fence: int, state: str, outcome: str, result: tuple[str, bytes] | None
+    ) -> Steps[bool]:
+        """Settles an effect's last admission. False, and nothing is changed, if it is settled, or not the last."""
+        kind, data = result if result is not None else (None, None)
+        return bool((yield from self._query(self.settle_effect, state, outcome, kind, data, digest, fence)))
+
+    def give_result(self, digest: str, fence: int, result: tuple[str, bytes]) -> Steps[bool]:
+        """Stores the result of an effect that is done without one."""
+        return bool((yield from self._query(self.store_result, *result, digest, fence)))
+
+    def effects(self, thread: str) -> Steps[list[Admission]]:
+        """A thread's admissions, oldest first."""
+        yield from self.setup()
+        rows = [_admission(row) for row in (yield from self._query(self.select_effects, thread))]
+        last = {row.effect.digest: row.fence for row in rows}
+        return [
+            row._replace(outcome="superseded")
+            if row.state == "admitted" and row.fence < last[row.effect.digest]
+            else row
+            for row in rows
+        ]
+
+
+def _held(claim: tuple[Key, int] | None) -> tuple[Any, ...]:
+    """The parameters of the condition that a claim is held, which begins with "or there is none"."""
+    if claim is None:
+        return (None, *("",) * len(Key._fields), 0)
+    return (claim[1], *claim[0], claim[1])
+
+
+def _admission(row: tuple[Any, ...]) -> Admission:
+    """An admission from its row, whose columns are in the order of the fields."""
+    number, thread, branch, task, name, key, digest, fence, state, owner, since, until, settled, outcome = row[:14]
+    namespace, checkpoint, fingerprint, kind, data = row[14:19]
+    effect = Effect(thread, branch, task, name, key, digest)
+    result = (kind, bytes(data)) if kind is not None else None
+    return Admission(
+        number, effect, fence, state, owner, since, until, settled, outcome, namespace, checkpoint, fingerprint, result
+    )
 
 
 def _grant(row: tuple[Any, ...]) -> Grant:

@@ -20,14 +20,23 @@ def memory_store(inner: Any) -> MemoryStore:
             store = _stores.get(inner)
             if store is None:
                 store = _stores[inner] = MemoryStore()
+                store.is_native = is_memory(inner)
         except TypeError:  # it cannot be a key: neither hashed nor referenced weakly
-            return MemoryStore()
+            store = MemoryStore()
+            store.is_native = is_memory(inner)
         return store
 
 
+def is_memory(inner: Any) -> bool:
+    """Does a saver keep its checkpoints in memory too?"""
+    return any(
+        f"{c.__module__}.{c.__name__}" == "langgraph.checkpoint.memory.InMemorySaver" for c in type(inner).__mro__
+    )
+
+
 class MemoryStore(Store):
-    """Forks and claims of this process only. What an earlier process forked is told by the rows that it left in the
-    saver."""
+    """Forks, claims and effects of this process only. What an earlier process forked is told by the rows that it left
+    in the saver."""
 
     select_version = "select_version"
     select_forks = "select_forks"
@@ -42,6 +51,14 @@ class MemoryStore(Store):
     select_answered = "select_answered"
     select_trail = "select_trail"
     delete_grants = "delete_grants"
+    insert_effect = "insert_effect"
+    take_effect_over = "take_effect_over"
+    select_effect = "select_effect"
+    settle_effect = "settle_effect"
+    store_result = "store_result"
+    select_effects = "select_effects"
+    delete_effects = "delete_effects"
+    prune_effects = "prune_effects"
     is_durable = False
 
     def __init__(self) -> None:
@@ -49,6 +66,8 @@ class MemoryStore(Store):
         self._forks: dict[tuple[str, str, str], list[str | None]] = {}
         self._claims: dict[tuple[str, ...], list[list[Any]]] = {}
         self._running: dict[tuple[str, ...], list[Any]] = {}
+        self._effects: dict[str, list[list[Any]]] = {}
+        self._admitted = 0
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -133,6 +152,63 @@ class MemoryStore(Store):
         for key in [k for k in self._claims if k[0] == thread]:
             del self._claims[key]
             self._running.pop(key[:3], None)
+        return []
+
+    def _is_held(self, some: int | None, *claim: Any) -> bool:
+        return some is None or self._runs(tuple(claim[:5]), claim[5]) is not None
+
+    def _insert_effect(self, digest: str, fence: int, *rest: Any) -> list[tuple[Any, ...]]:
+        thread, branch, task, name, key, namespace, checkpoint, fingerprint, owner, lease, *claim = rest
+        admissions = self._effects.get(digest, [])
+        if fence <= len(admissions) or not self._is_held(*claim):
+            return []
+        self._admitted += 1
+        now = _now()
+        row = [self._admitted, thread, branch, task, name, key, digest, fence, "admitted", owner, now, now + lease]
+        row += [None, None, namespace, checkpoint, fingerprint, None, None]
+        self._effects.setdefault(digest, []).append(row)
+        return [(self._admitted,)]
+
+    def _take_effect_over(self, digest: str, fence: int, *rest: Any) -> list[tuple[Any, ...]]:
+        row, (_, prior, *claim) = rest[:10], rest[10:]
+        if self._effects[digest][prior - 1][8] != "admitted":
+            return []
+        return self._insert_effect(digest, fence, *row, *claim)
+
+    def _select_effect(self, *where: Any) -> list[tuple[Any, ...]]:
+        *claim, digest = where
+        admissions = self._effects.get(digest)
+        return [(*admissions[-1], _now(), self._is_held(*claim))] if admissions else []
+
+    def _settle_effect(
+        self, state: str, outcome: str, kind: str | None, data: bytes | None, digest: str, fence: int
+    ) -> list[tuple[Any, ...]]:
+        admissions = self._effects.get(digest, [])
+        if fence != len(admissions) or not admissions or admissions[-1][8] != "admitted":
+            return []
+        row = admissions[-1]
+        row[8], row[12], row[13], row[17], row[18] = state, _now(), outcome, kind, data
+        return [(row[0],)]
+
+    def _store_result(self, kind: str, data: bytes, digest: str, fence: int) -> list[tuple[Any, ...]]:
+        admissions = self._effects.get(digest, [])
+        if not 1 <= fence <= len(admissions) or admissions[fence - 1][8] != "done":
+            return []
+        row = admissions[fence - 1]
+        if row[17] is not None:
+            return []
+        row[17], row[18] = kind, data
+        return [(row[0],)]
+
+    def _select_effects(self, thread: str) -> list[tuple[Any, ...]]:
+        return sorted(tuple(row) for rows in self._effects.values() for row in rows if row[1] == thread)
+
+    def _prune_effects(self, thread: str) -> list[tuple[Any, ...]]:
+        return []  # which checkpoints are left is not seen from here
+
+    def _delete_effects(self, thread: str) -> list[tuple[Any, ...]]:
+        for digest in [d for d, rows in self._effects.items() if rows[0][1] == thread]:
+            del self._effects[digest]
         return []
 
 

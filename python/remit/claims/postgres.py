@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -19,6 +20,18 @@ _COLUMNS = (
 )
 _PLANE = "thread_id = %s AND checkpoint_ns = %s AND line = %s"
 _KEY = f"{_PLANE} AND checkpoint_id = %s AND question = %s"
+_EFFECT_COLUMNS = (
+    "id, thread_id, branch, task_id, effect, effect_key, digest, fence, state, owner, since, until, settled, outcome,"
+    " checkpoint_ns, checkpoint_id, fingerprint, result_type, result"
+)
+_NEW_EFFECT = (
+    "INSERT INTO remit_effects (digest, fence, thread_id, branch, task_id, effect, effect_key, checkpoint_ns,"
+    " checkpoint_id, fingerprint, owner, until, since, state)"
+)
+_CLAIM_HELD = (
+    "(%s::bigint IS NULL OR EXISTS (SELECT 1 FROM remit_claims WHERE thread_id = %s AND checkpoint_ns = %s"
+    " AND line = %s AND checkpoint_id = %s AND question = %s AND fence = %s AND running = 1))"
+)
 
 
 class PostgresStore(Store):
@@ -42,6 +55,13 @@ class PostgresStore(Store):
         " WHERE running = 1;"
         " CREATE INDEX IF NOT EXISTS remit_claims_answer ON remit_claims (thread_id, answer_id)"
         " WHERE answer_id IS NOT NULL;"
+        " CREATE TABLE IF NOT EXISTS remit_effects (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+        " thread_id TEXT NOT NULL, branch TEXT NOT NULL, task_id TEXT NOT NULL, effect TEXT NOT NULL,"
+        " effect_key TEXT NOT NULL, digest TEXT NOT NULL, fence BIGINT NOT NULL, state TEXT NOT NULL,"
+        " owner TEXT NOT NULL, since BIGINT NOT NULL, until BIGINT NOT NULL, settled BIGINT, outcome TEXT,"
+        " checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, fingerprint TEXT, result_type TEXT, result BYTEA,"
+        " UNIQUE (digest, fence));"
+        " CREATE INDEX IF NOT EXISTS remit_effects_thread ON remit_effects (thread_id);"
         f" INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING;"
         " END $$",
     )
@@ -88,10 +108,45 @@ class PostgresStore(Store):
         f"SELECT {_COLUMNS} FROM remit_claims WHERE thread_id = %s ORDER BY since, checkpoint_id, question, fence"
     )
     delete_grants = "DELETE FROM remit_claims WHERE thread_id = %s"
+    insert_effect = (
+        f"{_NEW_EFFECT} SELECT %s, %s::bigint, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_NOW} + %s, {_NOW}, 'admitted'"
+        f" WHERE {_CLAIM_HELD} ON CONFLICT DO NOTHING RETURNING id"
+    )
+    # the mark makes whoever settles the earlier admission at the same time wait, and then find it
+    take_effect_over = (
+        "WITH prior AS (UPDATE remit_effects SET outcome = 'superseded' WHERE digest = %s AND fence = %s"
+        f" AND state = 'admitted' AND outcome IS NULL AND {_CLAIM_HELD} RETURNING id)"
+        f" {_NEW_EFFECT} SELECT %s, %s::bigint, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_NOW} + %s, {_NOW}, 'admitted'"
+        " FROM prior ON CONFLICT DO NOTHING RETURNING id"
+    )
+    select_effect = (
+        f"SELECT {_EFFECT_COLUMNS}, {_NOW} AS now, {_CLAIM_HELD} AS held FROM remit_effects WHERE digest = %s"
+        " ORDER BY fence DESC LIMIT 1"
+    )
+    settle_effect = (
+        f"UPDATE remit_effects SET state = %s, outcome = %s, result_type = %s, result = %s, settled = {_NOW}"
+        " WHERE digest = %s AND fence = %s AND state = 'admitted' AND outcome IS NULL RETURNING id"
+    )
+    store_result = (
+        "UPDATE remit_effects SET result_type = %s, result = %s WHERE digest = %s AND fence = %s AND state = 'done'"
+        " AND result_type IS NULL RETURNING id"
+    )
+    select_effects = f"SELECT {_EFFECT_COLUMNS} FROM remit_effects WHERE thread_id = %s ORDER BY id"
+    delete_effects = "DELETE FROM remit_effects WHERE thread_id = %s"
+    prune_effects = (
+        "DELETE FROM remit_effects WHERE thread_id = %s AND task_id <> '' AND state <> 'admitted' AND NOT EXISTS"
+        " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = remit_effects.thread_id"
+        " AND c.checkpoint_ns = remit_effects.checkpoint_ns AND c.checkpoint_id = remit_effects.checkpoint_id)"
+    )
+    select_threads = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = '' ORDER BY thread_id"
     lands_together = True
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+
+    def ordered(self, row: tuple[Any, ...], condition: tuple[Any, ...]) -> tuple[Any, ...]:
+        # what is taken over comes first there
+        return (*condition, *row) if len(condition) > 7 else (*row, *condition)
 
     def is_missing(self, error: BaseException) -> bool:
         return isinstance(error, psycopg.errors.UndefinedTable)
@@ -119,6 +174,41 @@ class PostgresStore(Store):
         async with self._inner._cursor(pipeline=self._inner.pipe is not None) as cursor:
             await cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in await cursor.fetchall()] if _returns_rows(statement) else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[tuple[Any, Store]]:
+        inner = self._inner
+        if hasattr(inner, "loop"):
+            raise refuse(
+                "bad-transaction", detail="the saver is an async one, whose transactions are entered with async with"
+            )
+        with inner.lock, _connection(inner) as conn:
+            try:
+                with conn.transaction():
+                    yield conn, self._with(_within(inner, conn))
+            finally:
+                if inner.pipe:
+                    inner.pipe.sync()
+
+    @asynccontextmanager
+    async def atransaction(self) -> AsyncIterator[tuple[Any, Store]]:
+        inner = self._inner
+        if not hasattr(inner, "loop"):
+            raise refuse(
+                "bad-transaction", detail="the saver is a blocking one, whose transactions are entered with with"
+            )
+        async with inner.lock, _connection(inner) as conn:
+            try:
+                async with conn.transaction():
+                    yield conn, self._with(_within(inner, conn))
+            finally:
+                if inner.pipe:
+                    await inner.pipe.sync()
+
+    def _with(self, inner: Any) -> Store:
+        store = copy(self)
+        store._inner = inner
+        return store
 
     def together(
         self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]

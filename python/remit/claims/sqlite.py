@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from copy import copy
 from typing import Any
 
+from .._core import refuse
 from .base import VERSION, Store, on_its_loop
 
 _NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
@@ -16,6 +18,18 @@ _COLUMNS = (
 )
 _PLANE = "thread_id = ? AND checkpoint_ns = ? AND line = ?"
 _KEY = f"{_PLANE} AND checkpoint_id = ? AND question = ?"
+_EFFECT_COLUMNS = (
+    "id, thread_id, branch, task_id, effect, effect_key, digest, fence, state, owner, since, until, settled, outcome,"
+    " checkpoint_ns, checkpoint_id, fingerprint, result_type, result"
+)
+_NEW_EFFECT = (
+    "INSERT INTO remit_effects (digest, fence, thread_id, branch, task_id, effect, effect_key, checkpoint_ns,"
+    " checkpoint_id, fingerprint, owner, until, since, state)"
+)
+_CLAIM_HELD = (
+    "(? IS NULL OR EXISTS (SELECT 1 FROM remit_claims WHERE thread_id = ? AND checkpoint_ns = ? AND line = ?"
+    " AND checkpoint_id = ? AND question = ? AND fence = ? AND running = 1))"
+)
 
 
 class SqliteStore(Store):
@@ -36,6 +50,12 @@ class SqliteStore(Store):
         " WHERE running = 1",
         "CREATE INDEX IF NOT EXISTS remit_claims_answer ON remit_claims (thread_id, answer_id)"
         " WHERE answer_id IS NOT NULL",
+        "CREATE TABLE IF NOT EXISTS remit_effects (id INTEGER PRIMARY KEY, thread_id TEXT NOT NULL, branch TEXT NOT NULL,"
+        " task_id TEXT NOT NULL, effect TEXT NOT NULL, effect_key TEXT NOT NULL, digest TEXT NOT NULL,"
+        " fence INTEGER NOT NULL, state TEXT NOT NULL, owner TEXT NOT NULL, since INTEGER NOT NULL,"
+        " until INTEGER NOT NULL, settled INTEGER, outcome TEXT, checkpoint_ns TEXT NOT NULL,"
+        " checkpoint_id TEXT NOT NULL, fingerprint TEXT, result_type TEXT, result BLOB, UNIQUE (digest, fence))",
+        "CREATE INDEX IF NOT EXISTS remit_effects_thread ON remit_effects (thread_id)",
         f"INSERT INTO remit_schema (id, version) VALUES (1, {VERSION}) ON CONFLICT (id) DO NOTHING",
     )
     select_version = "SELECT version FROM remit_schema WHERE id = 1"
@@ -78,6 +98,32 @@ class SqliteStore(Store):
         f"SELECT {_COLUMNS} FROM remit_claims WHERE thread_id = ? ORDER BY since, checkpoint_id, question, fence"
     )
     delete_grants = "DELETE FROM remit_claims WHERE thread_id = ?"
+    insert_effect = (
+        f"{_NEW_EFFECT} SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {_NOW} + ?, {_NOW}, 'admitted' WHERE {_CLAIM_HELD}"
+        " ON CONFLICT DO NOTHING RETURNING id"
+    )
+    take_effect_over = (
+        f"{_NEW_EFFECT} SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {_NOW} + ?, {_NOW}, 'admitted' FROM remit_effects"
+        f" WHERE digest = ? AND fence = ? AND state = 'admitted' AND {_CLAIM_HELD} ON CONFLICT DO NOTHING RETURNING id"
+    )
+    select_effect = f"SELECT {_EFFECT_COLUMNS}, {_NOW}, {_CLAIM_HELD} FROM remit_effects WHERE digest = ? ORDER BY fence DESC LIMIT 1"
+    settle_effect = (
+        f"UPDATE remit_effects SET state = ?, outcome = ?, result_type = ?, result = ?, settled = {_NOW}"
+        " WHERE digest = ? AND fence = ? AND state = 'admitted' AND NOT EXISTS (SELECT 1 FROM remit_effects AS later"
+        " WHERE later.digest = remit_effects.digest AND later.fence > remit_effects.fence) RETURNING id"
+    )
+    store_result = (
+        "UPDATE remit_effects SET result_type = ?, result = ? WHERE digest = ? AND fence = ? AND state = 'done'"
+        " AND result_type IS NULL RETURNING id"
+    )
+    select_effects = f"SELECT {_EFFECT_COLUMNS} FROM remit_effects WHERE thread_id = ? ORDER BY id"
+    delete_effects = "DELETE FROM remit_effects WHERE thread_id = ?"
+    prune_effects = (
+        "DELETE FROM remit_effects WHERE thread_id = ? AND task_id <> '' AND state <> 'admitted' AND NOT EXISTS"
+        " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = remit_effects.thread_id"
+        " AND c.checkpoint_ns = remit_effects.checkpoint_ns AND c.checkpoint_id = remit_effects.checkpoint_id)"
+    )
+    select_threads = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = '' ORDER BY thread_id"
     lands_together = True
 
     def __init__(self, inner: Any) -> None:
@@ -102,6 +148,51 @@ class SqliteStore(Store):
             rows = await cursor.fetchall()
             await inner.conn.commit()
         return [tuple(row) for row in rows]
+
+    @contextmanager
+    def transaction(self) -> Iterator[tuple[Any, Store]]:
+        inner = self._inner
+        if hasattr(inner, "loop"):
+            raise refuse(
+                "bad-transaction", detail="the saver is an async one, whose transactions are entered with async with"
+            )
+        with inner.lock:
+            inner.setup()
+            conn = inner.conn
+            if not conn.in_transaction:
+                conn.execute("BEGIN IMMEDIATE")
+            try:
+                within = _within(inner)
+                yield within.conn, self._with(within)
+                conn.commit()
+            except BaseException:
+                conn.rollback()
+                raise
+
+    @asynccontextmanager
+    async def atransaction(self) -> AsyncIterator[tuple[Any, Store]]:
+        inner = self._inner
+        if not hasattr(inner, "loop"):
+            raise refuse(
+                "bad-transaction", detail="the saver is a blocking one, whose transactions are entered with with"
+            )
+        await inner.setup()
+        async with inner.lock:
+            conn = inner.conn
+            if not conn.in_transaction:
+                await conn.execute("BEGIN IMMEDIATE")
+            try:
+                within = _within(inner)
+                yield within.conn, self._with(within)
+                await conn.commit()
+            except BaseException:
+                await conn.rollback()
+                raise
+
+    def _with(self, inner: Any) -> Store:
+        store = copy(self)
+        store._inner = inner
+        return store
 
     def together(
         self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
