@@ -8,11 +8,17 @@ from pathlib import Path
 
 import click
 
+from remit.cli.threads import COMMANDS
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="langgraph-checkpoint-remit")
 def group() -> None:
     """REMIT: a LangGraph checkpointer wrapper that makes resume mean resume."""
+
+
+for _command in COMMANDS:
+    group.add_command(_command)
 
 
 @group.command("demo")
