@@ -216,7 +216,8 @@ async def test_processes_race_on_a_rollback_journal(tmp_path, ledger):
         assert await owner.ends() == gives("x")
 
 
-def test_a_locked_database_refuses_before_anything_runs(tmp_path, ledger):
+def test_a_locked_database_refuses_before_anything_runs(tmp_path, ledger, monkeypatch):
+    monkeypatch.setattr("remit.drivers._PATIENCE_S", 0.2)
     place = str(tmp_path / "app.db")
     config: Any = {"configurable": {"thread_id": "thread"}}
     with sqlite(place) as inner, sqlite(place, timeout_s=0.05) as impatient:
