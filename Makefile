@@ -73,9 +73,25 @@ verify: ## verify the core and all machines: make verify VERUS=path/to/verus
 verify-negative: ## the verifier must reject each wrong rule: VERUS=path/to/verus
 	$(PYTHON) proof/audit.py negative $(VERUS)
 
+CHAOS_ARGS ?= --schedules 300
+
+.PHONY: chaos
+chaos: system $(VENVS)/newest/.wheel ## hundreds of schedules of competing workers, killed, stopped and failing, against a reference
+	$(NEWEST)/python tests/chaos/chaos.py --backend sqlite $(CHAOS_ARGS)
+	$(NEWEST)/python tests/chaos/chaos.py --backend postgres $(CHAOS_ARGS)
+
+.PHONY: hosts
+hosts: system $(VENVS)/newest/.wheel ## the gate between hosts: three network namespaces, a partition, a bad network (as root)
+	$(NEWEST)/python -m pytest -q -rs tests/hosts
+
 .PHONY: bench
 bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock against wrapped
 	$(NEWEST)/python benchmarks/python/protocol.py $(BENCH_ARGS)
+	$(NEWEST)/python benchmarks/python/protocol.py --gate $(BENCH_ARGS)
+
+.PHONY: race
+race: system $(VENVS)/newest/.wheel ## racers for one answer: how many fire, and how long a refusal takes
+	$(NEWEST)/python benchmarks/python/race.py
 
 .PHONY: bench-model
 bench-model: $(VENVS)/newest/.wheel ## time the complete search of seven million states, on one core

@@ -34,6 +34,16 @@ KEYS: Mapping[str, tuple[str, str]] = {
         "A read by an executing graph is answered like a look: nothing is hidden, judged or named. Such a call runs as "
         "over the stock saver.",
     ),
+    "remit_answer_id": (
+        "a non-empty printable string",
+        "The answer's idempotency key. The same answer again is told from an answer to the next question, and refused "
+        "once it was answered (`answer-delivered`); another answer under the same key is refused (`answer-id-reused`). "
+        "Durable with the gate, else known to this saver object only.",
+    ),
+    "cross_process_gate": (
+        "`True`, `False`",
+        "The gate for this call, whatever the option says.",
+    ),
 }
 
 

@@ -34,6 +34,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from stores import ASYNC_BACKENDS, SYNC_BACKENDS, AsyncStore, Store
 
+pytest.register_assert_rewrite("claim_stores")
+
 # No deadline, because a busy machine is not a failure; the blob replays a failure that was found at random.
 settings.register_profile("remit", deadline=None, print_blob=True)
 settings.load_profile("remit")

@@ -71,11 +71,11 @@ class Column:
     """One column's graph, and how a protocol on it is timed."""
 
     def __init__(self, saver: Any, name: str, args: argparse.Namespace) -> None:
-        if name == "remit":
+        if name != "stock":
             # Imported here: with `--processes`, the stock column's process must not know the package.
             from remit import RemitSaver
 
-            saver = RemitSaver(saver)
+            saver = RemitSaver(saver, cross_process_gate=name == "gated")
         self._graph, self._args = build(saver), args
 
     async def round(self, number: int) -> int:
@@ -182,7 +182,7 @@ def work(connection: Connection, backend: str, place: str, name: str, args: argp
 
 async def benchmark(backend: str, args: argparse.Namespace) -> dict[str, Any]:
     """Measure one backend and return what is written to its file."""
-    columns = ["stock", "stock" if args.control else "remit"]
+    columns = ["stock", "stock" if args.control else "gated" if args.gate else "remit"]
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="remit-bench-")))
         places, server = backends.two_places(backend, directory, stack)
@@ -226,6 +226,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--async", dest="is_async", action="store_true", help="async savers and `ainvoke`")
     parser.add_argument("--control", action="store_true", help="stock against stock: what the method itself sees")
+    parser.add_argument("--gate", action="store_true", help="the wrapped column has the consume gate on")
     parser.add_argument("--processes", action="store_true", help="each column in a process of its own, in lockstep")
     parser.add_argument("--gc", choices=("off", "on"), default="off", help="the collector during a round")
     parser.add_argument("--out", type=Path, default=RESULTS, help="directory of the JSON files")
@@ -241,7 +242,12 @@ def main(argv: list[str] | None = None) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     for backend in args.backend or backends.NAMES:
         result = run(benchmark(backend, args), args)
-        options = {"async": args.is_async, "control": args.control, "processes": args.processes}
+        options = {
+            "async": args.is_async,
+            "control": args.control,
+            "gate": args.gate,
+            "processes": args.processes,
+        }
         suffix = "".join(f"-{name}" for name, given in options.items() if given)
         path = args.out / f"protocol-{backend}{suffix}.json"
         record.write(path, result)

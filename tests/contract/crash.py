@@ -17,8 +17,8 @@ from graphs import POINTS, Build, Thread
 from remit import RemitSaver
 from stores import ASYNC_BACKENDS, AsyncStore, Store
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(
     [
         "langgraph.func",
         "langgraph.graph",
@@ -77,8 +77,8 @@ def _main(result: Any, *call: Any) -> None:
 
 def in_process(main: Callable[..., None], *call: Any) -> tuple[int | None, Any]:
     """Runs `main(pipe, *call)` in a process of its own: its exit code, and what it sent."""
-    here, there = _CONTEXT.Pipe(duplex=False)
-    process = _CONTEXT.Process(target=main, args=(there, *call))
+    here, there = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=main, args=(there, *call))
     process.start()
     there.close()
     process.join(DEADLINE_S)

@@ -42,6 +42,7 @@ class Points:
     def __init__(self) -> None:
         self._failures: list[str] = []
         self._killed_at: str | None = None
+        self._acts: dict[str, Callable[[], None]] = {}
         self.landed = threading.Event()
 
     def clear(self) -> None:
@@ -57,7 +58,14 @@ class Points:
         if not when_landed:
             self.landed.set()
 
+    def do_at(self, name: str, act: Callable[[], None]) -> None:
+        """What the next node that comes there does, once."""
+        self._acts[name] = act
+
     def __call__(self, name: str) -> None:
+        act = self._acts.pop(name, None)
+        if act is not None:
+            act()
         if name == self._killed_at:
             assert self.landed.wait(60), "the answer never reached the database"
             os.kill(os.getpid(), signal.SIGKILL)

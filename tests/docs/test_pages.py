@@ -13,7 +13,7 @@ import pytest
 from test_readme import BLOCK, END, EXPECTED_LINE, RUNNER, TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
-PLACES_OF_PAGES = ("*.md", "docs/**/*.md", "models/*.md", "benchmarks/*.md")
+PLACES_OF_PAGES = ("*.md", "docs/**/*.md", "models/*.md", "benchmarks/*.md", "examples/**/*.md")
 PAGES = [page for place in PLACES_OF_PAGES for page in sorted(ROOT.glob(place))]
 GUIDES = [page for page in PAGES if page.name != "README.md" and BLOCK.search(page.read_text(encoding="utf-8"))]
 

@@ -158,8 +158,9 @@ class PostgresStore(Store):
         conn = getattr(self._inner, "conn", None)
         autocommit = getattr(conn, "autocommit", None)
         if autocommit is None:  # a pool: what it connects with
-            kwargs = getattr(conn, "kwargs", None)
-            autocommit = kwargs.get("autocommit", False) if isinstance(kwargs, dict) else True  # not known
+            kwargs = getattr(conn, "kwargs", None) or {}
+            is_known = isinstance(kwargs, dict) and getattr(conn, "_configure", None) is None
+            autocommit = kwargs.get("autocommit", False) if is_known and hasattr(conn, "getconn") else True
         if not autocommit:
             raise refuse("not-autocommit")
 
