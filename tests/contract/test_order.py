@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypedDict
 import aiosqlite
 import pytest
 from conftest import STOCK
-from crash import _CONTEXT, DEADLINE_S
+from crash import CONTEXT, DEADLINE_S
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -197,7 +197,7 @@ def _die_async(path: str, ledger: str, durability: Any) -> None:
 def test_death_in_put_runs_nothing_again(die: Any, durability: str, ledger: Ledger, tmp_path: Any) -> None:
     """Stock has lost the finished task's writes, and sends twice."""
     path = str(tmp_path / "store.db")
-    process = _CONTEXT.Process(target=die, args=(path, ledger.path, durability))
+    process = CONTEXT.Process(target=die, args=(path, ledger.path, durability))
     process.start()
     process.join(DEADLINE_S)
     assert process.exitcode == -signal.SIGKILL
