@@ -72,6 +72,7 @@ def two_questions(site: Site) -> Any:
         answers = [interrupt("first?"), interrupt("second?")]
         if BAD in answers:
             raise Refused(BAD)
+        site.point("answered")
         site.fire(f"answers={answers[0]}+{answers[1]}")
         return {"v": answers}
 
@@ -172,7 +173,8 @@ def _typed(site: Site) -> Any:
             return {"items": [None]}
         return {"items": ["good"]}
 
-    return StateGraph(Typed).add_node("writer", writer).add_edge(START, "writer")
+    graph: Any = StateGraph(Typed)
+    return graph.add_node("writer", writer).add_edge(START, "writer")
 
 
 def _line(**nodes: Node) -> Any:

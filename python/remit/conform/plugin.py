@@ -7,7 +7,7 @@ fails if it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,12 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--remit-known", metavar="ID", action="append", default=[], help="a violation that is known")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Adds the cases to what was collected."""
-    spec = config.getoption("--remit-factory")
-    if spec:
-        items += _Contract.from_parent(session, name="remit-conform", spec=spec).collect()
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Adds the contract to what the session has collected."""
+    report: Any = yield
+    spec = collector.config.getoption("--remit-factory")
+    if spec and isinstance(collector, pytest.Session) and report.passed:
+        report.result.append(_Contract.from_parent(collector, name="remit-conform", spec=spec))
+    return report
 
 
 class _Contract(pytest.Collector):

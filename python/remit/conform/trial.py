@@ -148,7 +148,8 @@ class Trial:
 
     async def forget(self) -> None:
         """Delete the threads of this trial. A saver that cannot is left with them."""
-        for self.thread in sorted(self._threads):
+        for thread in sorted(self._threads):
+            self.thread = thread
             try:
                 async with self.graph("gate") as (graph, _):
                     await graph.delete()

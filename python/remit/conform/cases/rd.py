@@ -47,6 +47,21 @@ async def answers(t: Trial) -> None:
     t.check("the thread is finished", last.finished)
 
 
+@case("RD", "rd-recorded", "two recorded answers, then the node fails; another worker goes on")
+async def recorded(t: Trial) -> None:
+    async with t.graph("two_questions") as (graph, _):
+        await graph.start()
+        await graph.answer("x")
+    async with t.graph("two_questions", fails_at="answered") as (graph, _):
+        failed = await graph.answer("y")
+    async with t.graph("two_questions") as (graph, _):
+        went_on = await graph.go_on()
+    t.note(served=went_on.answer)
+    t.check("the failure is loud", failed.ended == "Trouble")
+    t.check("each recorded answer is served to its question", t.effects == ["answers=x+y"])
+    t.check("the thread is finished", went_on.finished)
+
+
 @case("RD", "rd-twice", "one durable state, read twice")
 async def twice(t: Trial) -> None:
     async with t.graph("siblings", fails_at="c", after=["a", "b"]) as (graph, _):
