@@ -128,7 +128,8 @@ def wait_to_be_killed(barrier: Path | str) -> NoReturn:
         signal.pause()
 
 
-def _serve(function: Callable[[Any], Any]) -> None:
+def serve(function: Callable[[Any], Any]) -> None:
+    """Take orders until there are no more, and end the children that are left."""
     children: dict[int, dict[str, Any]] = {}
     # The orders' channel is this process's own: what a framework prints goes nowhere near it.
     answers = os.fdopen(os.dup(1), "w")
@@ -189,4 +190,4 @@ def _be_child(function: Callable[[Any], Any], order: dict[str, Any]) -> NoReturn
 
 if __name__ == "__main__":
     _module, _, _name = sys.argv[1].partition(":")
-    _serve(getattr(importlib.import_module(_module), _name))
+    serve(getattr(importlib.import_module(_module), _name))
