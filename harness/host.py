@@ -115,7 +115,7 @@ def _operate(surface: Any, op: str) -> dict[str, Any]:
     try:
         ended = method(*([argument] if argument else []))
     except Exception as error:
-        if isinstance(error, AttributeError | NameError | ImportError | TypeError) and _is_ours(error):
+        if isinstance(error, AttributeError | KeyError | NameError | ImportError | TypeError) and _is_ours(error):
             raise  # this harness's mistake, and no framework's refusal
         return {"ended": "raised", "error": type(error).__name__, "message": str(error)[:300]}
     state = None

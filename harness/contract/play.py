@@ -108,7 +108,10 @@ class Play:
         handles = [
             self.stage.start(self.run, self.store, (op,), meets=str(place), parties=racers) for _ in range(racers)
         ]
-        return [self._took(self.stage.end(handle), (op,)) for handle in handles]
+        told = [self.stage.end(handle) for handle in handles]
+        # Who won is not part of what was seen.
+        told.sort(key=lambda ops: "killed" if ops is None else ops[-1]["ended"])
+        return [self._took(ops, (op,)) for ops in told]
 
     def copied(self) -> Play:
         """The same run on a copy of all that is durable. Its effects are counted apart."""
