@@ -54,6 +54,8 @@ class Stock:
         self.answer(value)
         return self.answer(value)
 
+    stray = duplicate
+
     def start_steps(self) -> Any:
         return self._ended(self._steps().invoke({"log": []}, self.config, durability="sync"))
 

@@ -40,6 +40,8 @@ class Right:
         self.answer(value)
         return self.answer(value)
 
+    stray = duplicate
+
     def _answer(self, branch: str, value: str) -> Any:
         if not self._claim(branch):
             raise RuntimeError("another process is at it")

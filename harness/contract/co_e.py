@@ -6,8 +6,7 @@ from .play import Play, case
 @case("CO-e", "co-stray", "the same answer again, after the run has ended")
 def stray(p: Play) -> None:
     p.process("start_gated")
-    p.process("answer YES")
-    p.process("answer YES")
+    p.process("stray YES")
     p.once("before", "after")
 
 

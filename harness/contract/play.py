@@ -7,6 +7,7 @@ effect `one`, then the effect `two`). The operations, each in the process and in
     answer VALUE                  the answer, as the framework's user gives it
     fork VALUE                    the answer, at the point where the run asked, on a branch of its own
     duplicate VALUE               the answer twice, one right after the other, into one live run
+    stray VALUE                   the answer, and the same again when the run has ended
     go_on                         what a worker does with a run that was broken off
     abandon                       a resume is opened, and nobody goes on with it
     invalid  unserializable       a run that would store what it must not
