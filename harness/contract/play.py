@@ -141,7 +141,10 @@ class Play:
 
     def _took(self, told: list[Any] | None, ops: tuple[str, ...]) -> Op:
         seen = [Op("killed")] if told is None else [Op(**each) for each in told]
-        self.ops += zip(ops[-len(seen) :] if told is None else ops, seen, strict=False)
+        self.ops += zip(ops[-1:] if told is None else ops, seen, strict=True)
+        if told is not None and ops[0] == "start_gated" and seen[0].ended != "parked":
+            # What is not parked refuses everything that comes: no finding about anything.
+            raise RuntimeError(f"the run did not park: {seen[0]}")
         return seen[-1]
 
 
