@@ -1,10 +1,14 @@
-"""The matrix, from the stable results alone: `results/matrix.json`, `matrix.md` and `matrix.svg`."""
+"""The matrix: verdicts on the stable results. `results/matrix.json`, `matrix.md` and `matrix.svg`.
+
+python harness/matrix.py   # from what is stored, without playing anything
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,7 +16,7 @@ from typing import Any
 import yaml
 from contract import CASES
 from contract.play import PROMISES
-from contract.verdict import MEANING
+from contract.verdict import MEANING, Document, Verdict, decide, documents, find
 from environments import version_key
 
 HERE = Path(__file__).resolve().parent
@@ -39,8 +43,24 @@ class Row:
     versions: list[str]
     cells: dict[str, Any]
 
-    def verdicts(self, promise: str) -> list[str]:
-        return [self.cells[id]["verdict"] for id, case in CASES.items() if case.promise == promise and id in self.cells]
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        return {id: judge(self.plane, id, seen)[0] for id, seen in self.cells.items()}
+
+    def of(self, promise: str) -> list[Verdict]:
+        return [verdict for id, verdict in self.verdicts.items() if CASES[id].promise == promise]
+
+
+def judge(plane: str, case: str, seen: dict[str, Any]) -> tuple[Verdict, Document | None]:
+    """The verdict on what was seen, and what the documentation says, if it decides it."""
+    document = find(_documents(), plane, case)
+    verdict = decide(seen, document)
+    return verdict, document if verdict in ("violated", "documented") else None
+
+
+@cache
+def _documents() -> list[Document]:
+    return documents(yaml.safe_load((HERE / "documents.yaml").read_text(encoding="utf-8")))
 
 
 def rows(results: Path) -> list[Row]:
@@ -54,17 +74,14 @@ def rows(results: Path) -> list[Row]:
             cells = env["planes"].get(entry["plane"]) if env["framework"] == entry["framework"] else None
             if cells is None:
                 continue
-            same = next((row for row in of_plane if _verdicts(row.cells) == _verdicts(cells)), None)
+            row = Row(entry["plane"], entry["title"], [env["version"]], cells)
+            same = next((other for other in of_plane if other.verdicts == row.verdicts), None)
             if same is not None:
-                same.versions.append(env["version"])
+                same.versions += row.versions
             else:
-                of_plane.append(Row(entry["plane"], entry["title"], [env["version"]], cells))
+                of_plane.append(row)
         found += of_plane
     return found
-
-
-def _verdicts(cells: dict[str, Any]) -> dict[str, str]:
-    return {id: cell["verdict"] for id, cell in cells.items()}
 
 
 def conform_rows(results: Path) -> dict[str, dict[str, dict[str, str]]]:
@@ -87,7 +104,7 @@ def matrix(results: Path) -> dict[str, str]:
     """The three files' names and texts."""
     table, conform = rows(results), conform_rows(results)
     data = {
-        "rows": [{"plane": r.plane, "versions": r.versions, "verdicts": _verdicts(r.cells)} for r in table],
+        "rows": [{"plane": r.plane, "versions": r.versions, "verdicts": r.verdicts} for r in table],
         "conform": conform,
     }
     return {
@@ -107,38 +124,43 @@ def _markdown(table: list[Row]) -> Iterable[str]:
     yield "| plane | versions | " + " | ".join(PROMISES) + " |"
     yield "|---" * (len(PROMISES) + 2) + "|"
     for row in table:
-        yield f"| {row.title} | {', '.join(row.versions)} | " + " | ".join(_cell(row.verdicts(p)) for p in PROMISES) + " |"
+        yield f"| {row.title} | {', '.join(row.versions)} | " + " | ".join(_cell(row.of(p)) for p in PROMISES) + " |"
     yield ""
     yield "## What does not hold"
     for row in table:
         yield ""
         yield f"### {row.title}, {', '.join(row.versions)}"
         yield ""
-        lines = [_line(id, cell) for id, cell in row.cells.items() if cell["verdict"] not in ("holds", "excluded")]
+        lines = [_line(row, id) for id, verdict in row.verdicts.items() if verdict not in ("holds", "excluded")]
         yield from lines or ["Every case that applies holds."]
         whys: dict[str, list[str]] = {}
         for id, cell in row.cells.items():
-            if cell["verdict"] == "excluded":
-                whys.setdefault(cell["why"], []).append(f"`{id}`")
+            if "excluded" in cell:
+                whys.setdefault(cell["excluded"], []).append(f"`{id}`")
         if whys:
             yield ""
             yield from (f"- not played: {', '.join(ids)}: {why}" for why, ids in whys.items())
 
 
-def _cell(verdicts: list[str]) -> str:
+def _cell(verdicts: list[Verdict]) -> str:
     played = [verdict for verdict in verdicts if verdict != "excluded"]
     if not played:
         return "–"
     counts = {verdict: played.count(verdict) for verdict in ORDER if verdict in played}
     if list(counts) == ["holds"]:
         return f"holds {len(played)}"
-    return ", ".join(f"{'**' if v == 'violated' else ''}{v}{'**' if v == 'violated' else ''} {n}" for v, n in counts.items())
+    return ", ".join(
+        f"{'**' if v == 'violated' else ''}{v}{'**' if v == 'violated' else ''} {n}" for v, n in counts.items()
+    )
 
 
-def _line(id: str, cell: dict[str, Any]) -> str:
-    said = f" ([the documentation]({cell['says']}))" if "says" in cell else ""
-    effects = f"; effects: `{' '.join(cell['effects'])}`" if cell.get("effects") else "; no effect"
-    return f"- {cell['verdict']}{said}: `{id}`, {CASES[id].title}. Not so: {'; '.join(cell.get('not so', []))}{effects}"
+def _line(row: Row, id: str) -> str:
+    seen = row.cells[id]
+    verdict, document = judge(row.plane, id, seen)
+    said = f" ([its documentation]({document.at}))" if document else ""
+    broken = "; ".join(sentence for _, sentence in seen["not so"])
+    effects = f"effects: `{' '.join(seen['effects'])}`" if seen["effects"] else "no effect"
+    return f"- {verdict}{said}: `{id}`, {CASES[id].title}. Not so: {broken}; {effects}"
 
 
 def _conform_markdown(conform: dict[str, dict[str, dict[str, str]]]) -> Iterable[str]:
@@ -189,8 +211,9 @@ def _svg(table: list[Row]) -> str:
         label = f"{row.title} {', '.join(row.versions)}"
         short = label if len(label) < 62 else label[:59] + "..."
         out.append(f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(short)}</text>')
+        verdicts = row.verdicts
         for i, case in enumerate(columns):
-            verdict = row.cells.get(case.id, {"verdict": "excluded"})["verdict"]
+            verdict = verdicts.get(case.id, "excluded")
             out.append(
                 f'<rect x="{LEFT + CELL * i}" y="{y}" width="{CELL - 2}" height="{CELL - 2}" fill="{COLOUR[verdict]}">'
                 f"<title>{escape(f'{label}: {case.id}: {verdict}')}</title></rect>"

@@ -28,9 +28,8 @@ from typing import Any
 import yaml
 from contract import CASES, Case
 from contract.play import Play
-from contract.verdict import Document, decide, documents, find
 from environments import Environment, environments
-from matrix import write_matrix
+from matrix import judge, write_matrix
 from stage import Stage
 
 HERE = Path(__file__).resolve().parent
@@ -78,39 +77,39 @@ def excluded(plane: str, version: str, case: str) -> str | None:
     return None
 
 
-def play(stage: Stage, case: Case, document: Document | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One case. Gives the stable result and the raw one."""
+def play(stage: Stage, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One case. Gives what was seen, and the same with what differs between two runs."""
     p, error = Play(stage, stage.new_store()), None
     try:
         case.body(p)
     except RuntimeError as failed:
         error = str(failed)
-    verdict = "error" if error else decide(p.checks, bool(p.ops) and p.ops[-1][1].ended == "raised", document)
-    stable: dict[str, Any] = {"verdict": verdict, "effects": p.effects}
-    stable["ops"] = [" ".join(filter(None, (name, "->", op.ended, op.error))) for name, op in p.ops]
-    broken = [check.sentence for check in p.checks if not check.held]
-    if broken:
-        stable["not so"] = broken
-        if document is not None and verdict in ("violated", "documented"):
-            stable["says"] = document.at
-    raw = {**stable, "error": error, "ops": [[name, asdict(op)] for name, op in p.ops]}
-    return stable, raw
+    stable: dict[str, Any] = {"error": "it could not be played"} if error else {}
+    stable["ops"] = [" ".join((name, "->", op.ended, op.error, _shown(op.state))).rstrip() for name, op in p.ops]
+    stable["effects"] = p.effects
+    stable["checked"] = len(p.checks)
+    stable["not so"] = [[check.kind, check.sentence] for check in p.checks if not check.held]
+    return stable, {**stable, "error": error, "ops": [[name, asdict(op)] for name, op in p.ops]}
+
+
+def _shown(state: Any) -> str:
+    return "" if state is None else json.dumps(state)
 
 
 def play_plane(plane: Plane, env: Environment, cases: list[Case], postgres: str) -> dict[str, Any]:
     """All cases on one plane in one environment: case to (stable, raw)."""
-    said = documents(read("documents.yaml"))
     found: dict[str, Any] = {}
     todo = {case.id: excluded(plane.name, env.version, case.id) for case in cases}
     if all(todo.values()):
-        return {id: ({"verdict": "excluded", "why": why},) * 2 for id, why in todo.items()}
-    with Stage(env.python, plane.adapter, plane.surface, {"HARNESS_PG": postgres}) as stage:
+        return {id: ({"excluded": why},) * 2 for id, why in todo.items()}
+    own = {"HARNESS_PG": postgres, "HARNESS_VERSION": env.version}
+    with Stage(env.python, plane.adapter, plane.surface, own) as stage:
         for case in cases:
             why = todo[case.id]
             if why:
-                found[case.id] = ({"verdict": "excluded", "why": why},) * 2
+                found[case.id] = ({"excluded": why},) * 2
             else:
-                found[case.id] = play(stage, case, find(said, plane.name, case.id))
+                found[case.id] = play(stage, case)
     return found
 
 
@@ -181,8 +180,9 @@ def play_environment(env: Environment, cases: list[Case], surface: str, with_con
 
 def _tell(env: Environment, plane: str, found: dict[str, Any]) -> None:
     counts: dict[str, int] = {}
-    for stable, _ in found.values():
-        counts[stable["verdict"]] = counts.get(stable["verdict"], 0) + 1
+    for case, (stable, _) in found.items():
+        verdict, _ = judge(plane, case, stable)
+        counts[verdict] = counts.get(verdict, 0) + 1
     said = ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items()))
     print(f"{env.name:32}{plane:28}{said}", flush=True)
 
@@ -209,11 +209,15 @@ def main() -> int:
         result = play_environment(env, cases, args.plane, args.case == "*")
         stable = {name: {c: pair[0] for c, pair in found.items()} for name, found in result["planes"].items()}
         raw = {name: {c: pair[1] for c, pair in found.items()} for name, found in result["planes"].items()}
-        write(RESULTS / "raw", env.name, {"planes": raw, **({"conform": result["conform"]} if "conform" in result else {})})
+        write(
+            RESULTS / "raw",
+            env.name,
+            {"planes": raw, **({"conform": result["conform"]} if "conform" in result else {})},
+        )
         told: dict[str, Any] = {"framework": env.framework, "version": env.version, "planes": stable}
         if "conform" in result:
             told["conform"] = result["conform"]
-        errors += [f"{env.name} {name} {c}" for name, found in stable.items() for c, s in found.items() if s["verdict"] == "error"]
+        errors += [f"{env.name} {name} {c}" for name, found in stable.items() for c, s in found.items() if "error" in s]
         committed = RESULTS / "stable" / f"{env.name}.json"
         if args.check:
             was = json.loads(committed.read_text(encoding="utf-8")) if committed.exists() else {}

@@ -39,7 +39,9 @@ class Stage:
         env: more of the environment's variables.
     """
 
-    def __init__(self, python: Path | str, adapter: str, surface: str = "", env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, python: Path | str, adapter: str, surface: str = "", env: Mapping[str, str] | None = None
+    ) -> None:
         self.surface = surface
         self._temporary = tempfile.TemporaryDirectory(prefix="remit-harness-", ignore_cleanup_errors=True)
         self.home = Path(self._temporary.name)

@@ -46,7 +46,9 @@ async def two() -> str:
 
 class Scripted(ReplayChatCompletionClient):
     def __init__(self, line: list[str]) -> None:
-        info = ModelInfo(vision=False, function_calling=True, json_output=False, family="unknown", structured_output=False)
+        info = ModelInfo(
+            vision=False, function_calling=True, json_output=False, family="unknown", structured_output=False
+        )
         super().__init__(["unused"], model_info=info)
         self.line = line
 
@@ -57,7 +59,9 @@ class Scripted(ReplayChatCompletionClient):
             if isinstance(message, FunctionExecutionResultMessage)
             for result in message.content
         }
-        answers = [m.content for m in messages if isinstance(getattr(m, "content", None), str) and m.content in ("YES", "NO")]
+        answers = [
+            m.content for m in messages if isinstance(getattr(m, "content", None), str) and m.content in ("YES", "NO")
+        ]
         wanted = next((name for name in self.line if name not in done), None)
         if wanted == "act" and not answers:
             wanted = "transfer_to_user"
@@ -145,6 +149,9 @@ class Plane:
         return asyncio.run(run())
 
     def go_on(self) -> str:
+        if not self.file.exists():
+            return self.start_steps()  # nothing durable: the caller has saved nothing
+
         async def run() -> str:
             restored = await self._load("one", "two")
             await restored.run()

@@ -218,6 +218,8 @@ class Plane:
         return asyncio.run(run())
 
     def go_on(self) -> str:
+        if not self.file.exists():
+            return self.start_steps()  # nothing durable: the caller has no snapshot
         return asyncio.run(self._resume(Steps, []))
 
     def abandon(self) -> str:

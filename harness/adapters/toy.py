@@ -136,7 +136,7 @@ class Right:
 
     def _read(self) -> dict[str, Any]:
         run: dict[str, Any] = json.loads(self.file.read_text())
-        if run["kind"] not in ("gated", "steps") or run["version"] != 1 or not isinstance(run["done"], list):
+        if run["kind"] not in ("gated", "steps") or run["version"] != 1 or not isinstance(run.get("done"), list):
             raise ValueError("a damaged record")
         return run
 
@@ -168,4 +168,7 @@ def _wrong(promise: str) -> type[Right]:
     return type(f"Wrong{promise}", (Right,), {"wrong": promise})
 
 
-SURFACES = {"right": Right, **{f"wrong-{p}": _wrong(p) for p in ("PC", "EO", "FD", "FI", "CV", "CO-e", "CO-c", "RD", "LIVE")}}
+SURFACES = {
+    "right": Right,
+    **{f"wrong-{p}": _wrong(p) for p in ("PC", "EO", "FD", "FI", "CV", "CO-e", "CO-c", "RD", "LIVE")},
+}

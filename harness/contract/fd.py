@@ -7,7 +7,9 @@ from .play import Play, case
 def two(p: Play) -> None:
     p.process("start_gated")
     last = [p.process("fork YES"), p.process("fork NO")][-1]
-    p.check("each branch is served its own answer", [e for e in p.effects if e != "before"] == ["after=YES", "after=NO"])
+    p.check(
+        "each branch is served its own answer", [e for e in p.effects if e != "before"] == ["after=YES", "after=NO"]
+    )
     p.once("before")
     p.finishes(last)
 

@@ -99,7 +99,12 @@ class Play:
         Args:
             at: a point where the process is to fail (`do="raise"`) or to be killed (`do="kill"`).
         """
-        return self._took(self.stage.end(self.stage.start(self.run, self.store, ops, at=at, do=do)), ops)
+        is_first = not self.ops
+        op = self._took(self.stage.end(self.stage.start(self.run, self.store, ops, at=at, do=do)), ops)
+        if is_first and ops[0].startswith("start_") and not self.effects:
+            # A run that never began keeps every promise, and refuses everything that comes: no finding about anything.
+            raise RuntimeError(f"nothing ran: {op}")
+        return op
 
     def race(self, op: str, racers: int = 2) -> list[Op]:
         """The same operation by several processes at once. A racer waits in its gate until each other one is in its own,
@@ -143,7 +148,6 @@ class Play:
         seen = [Op("killed")] if told is None else [Op(**each) for each in told]
         self.ops += zip(ops[-1:] if told is None else ops, seen, strict=True)
         if told is not None and ops[0] == "start_gated" and seen[0].ended != "parked":
-            # What is not parked refuses everything that comes: no finding about anything.
             raise RuntimeError(f"the run did not park: {seen[0]}")
         return seen[-1]
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from .play import Check
-
 Verdict = Literal["holds", "violated", "documented", "undocumented", "refused", "excluded", "error"]
 MEANING: dict[Verdict, str] = {
     "holds": "everything that must hold did",
@@ -33,20 +31,22 @@ class Document:
         return fnmatchcase(plane, self.plane) and fnmatchcase(case, self.case)
 
 
-def decide(checks: list[Check], was_loud: bool, document: Document | None) -> Verdict:
-    """The verdict.
+def decide(seen: dict[str, Any], document: Document | None) -> Verdict:
+    """The verdict on what was seen of a case (an entry of a stable result).
 
     Args:
-        checks: what was checked; none is an error of the harness.
-        was_loud: whether the last operation raised.
+        seen: the entry. One in which nothing was checked is an error of the harness.
         document: what the documentation says of this case, if it says anything.
     """
-    if not checks:
+    if "excluded" in seen:
+        return "excluded"
+    if "error" in seen or not seen["checked"]:
         return "error"
-    broken = [check for check in checks if not check.held]
+    broken = [kind for kind, _ in seen["not so"]]
     if not broken:
         return "holds"
-    if was_loud and all(check.kind == "live" for check in broken):
+    was_loud = any(" -> raised" in op for op in seen["ops"][-1:])
+    if was_loud and set(broken) == {"live"}:
         return "refused"
     if document is None:
         return "undocumented"
