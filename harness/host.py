@@ -20,7 +20,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parent / "python" / "remit" / "conform"
 WAIT_S = 60
-MEETING_S = 10
+MEETING_S = 20
 
 
 def load(name: str, file: Path) -> ModuleType:

@@ -5,14 +5,12 @@ Each flow class has its methods itself: in a subclass without any, nothing runs,
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-# A flow imports these when it is made, which takes seconds in each process; here they are imported once.
-import crewai.memory.storage.factory
-import crewai.memory.storage.lancedb_storage
-import crewai.state.checkpoint_listener  # noqa: F401
 from crewai.flow.async_feedback import HumanFeedbackPending, PendingFeedbackContext
 from crewai.flow.flow import Flow, listen, start
 from crewai.flow.human_feedback import human_feedback
@@ -20,6 +18,13 @@ from crewai.flow.persistence import persist
 from crewai.flow.persistence.sqlite import SQLiteFlowPersistence
 from crewai.state.checkpoint_config import CheckpointConfig
 from pydantic import BaseModel
+
+# A flow imports these when it is made, which takes seconds in each process; here they are imported once. Not lancedb where
+# a flow opens it at once: an open one does not survive a fork.
+importlib.import_module("pyarrow")
+importlib.import_module("lance_namespace")
+if os.environ.get("HARNESS_VERSION") != "1.15.2":
+    importlib.import_module("crewai.memory.storage.lancedb_storage")
 
 WORLD: Any = None
 

@@ -121,6 +121,33 @@ class _FiresAgainWhenFinished(InMemorySaver):
         return asking[0]._replace(pending_writes=[w for w in asking[0].pending_writes or [] if w[1] == "__interrupt__"])
 
 
+class _Mixes(InMemorySaver):
+    """One field of the configuration is not looked at."""
+
+    ignored = ("", "")
+
+    def _same(self, config: Any) -> Any:
+        name, value = self.ignored
+        return {**config, "configurable": {**config["configurable"], name: value}}
+
+    def get_tuple(self, config: Any) -> CheckpointTuple | None:
+        return super().get_tuple(self._same(config))
+
+    def put(self, config: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().put(self._same(config), *args, **kwargs)
+
+    def put_writes(self, config: Any, *args: Any, **kwargs: Any) -> None:
+        super().put_writes(self._same(config), *args, **kwargs)
+
+
+class _MixesThreads(_Mixes):
+    ignored = ("thread_id", "one")
+
+
+class _MixesNamespaces(_Mixes):
+    ignored = ("checkpoint_ns", "")
+
+
 class _RefusesTheSecondAnswer(InMemorySaver):
     """One claim per checkpoint: the second question of a checkpoint is never answered."""
 
@@ -185,6 +212,14 @@ def reverses_answers() -> InMemorySaver:
 
 def fires_again_when_finished() -> InMemorySaver:
     return _FiresAgainWhenFinished()
+
+
+def mixes_threads() -> InMemorySaver:
+    return _MixesThreads()
+
+
+def mixes_namespaces() -> InMemorySaver:
+    return _MixesNamespaces()
 
 
 def refuses_the_second_answer() -> InMemorySaver:

@@ -50,7 +50,7 @@ class _Contract(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item]:
         from .cases import CASES
 
-        known = set(self.config.getoption("--remit-known"))
+        known: set[str] = set(self.config.getoption("--remit-known") or ())
         if known - set(CASES):
             raise pytest.UsageError(f"--remit-known: there is no case {', '.join(sorted(known - set(CASES)))}")
         for case in CASES.values():

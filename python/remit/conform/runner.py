@@ -40,7 +40,7 @@ class Runner:
         if "" not in sys.path and os.getcwd() not in sys.path:
             sys.path.insert(0, os.getcwd())
         self.factory = Factory.find(spec)
-        self._mode = mode
+        self._mode: Mode | None = mode
         self._wants_processes = processes
         self._temporary = tempfile.TemporaryDirectory(prefix="remit-conform-", ignore_cleanup_errors=True)
         self._zygote: Processes | None = None
@@ -93,7 +93,7 @@ class Runner:
     async def _find_reach(self) -> Reach:
         """One thread, stored by one saver; who else sees it?"""
         async with self.factory.open() as (saver, found):
-            mode = self._mode or found
+            mode: Mode = self._mode or found
             setup: Callable[[], Any] | None = getattr(saver, "setup", None)
             made = setup() if setup is not None else None
             if inspect.isawaitable(made):

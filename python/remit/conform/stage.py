@@ -23,7 +23,7 @@ from .zygote import wait_to_be_killed
 LIMIT_S = 60
 """How long a node waits for a write to land before it goes on without it."""
 
-MEETING_LIMIT_S = 10
+MEETING_LIMIT_S = 20
 """How long a racer in its node waits for the others: those that wait for it outside would wait for ever."""
 
 
