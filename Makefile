@@ -110,7 +110,7 @@ model-proof: $(VENVS)/newest/.host ## prove the contract for runs of any size wi
 	$(NEWEST)/python models/smt/prove.py
 
 .PHONY: harness
-harness: system dist/.built ## play the contract on every framework, and make the matrix (an hour, 3.4 GB of environments)
+harness: system dist/.built ## play the contract on every framework, and make the matrix (3.4 GB of environments)
 	$(NEWEST)/python harness/run.py $(HARNESS_ARGS)
 
 .PHONY: harness-check
