@@ -13,7 +13,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from remit import RemitConfig, RemitSaver
+from remit import RemitSaver
 
 
 def stock_memory() -> Any:
@@ -54,6 +54,4 @@ def remit_postgres(validator: Any = None) -> Iterator[Any]:
 
 
 def _wrapped(inner: Any, validator: Any) -> Any:
-    # The gate across processes, where this build has it.
-    gate: dict[str, Any] = {"cross_process_gate": True} if "cross_process_gate" in RemitConfig.model_fields else {}
-    return RemitSaver(inner, validator=validator, **gate)
+    return RemitSaver(inner, validator=validator, cross_process_gate=True)

@@ -148,11 +148,9 @@ class StockPostgres(Stock):
 
 
 def _wrapped(inner: Any, validator: Any) -> Any:
-    from remit import RemitConfig, RemitSaver
+    from remit import RemitSaver
 
-    # The gate across processes, where this build has it.
-    gate = {"cross_process_gate": True} if "cross_process_gate" in RemitConfig.model_fields else {}
-    saver = RemitSaver(inner, validator=validator, **gate)
+    saver = RemitSaver(inner, validator=validator, cross_process_gate=True)
     saver.setup()
     return saver
 

@@ -30,13 +30,13 @@ def stock_sqlite() -> Iterator[SqliteSaver]:
 
 
 def remit_memory(validator: Any = None) -> RemitSaver:
-    return RemitSaver(InMemorySaver(), validator=validator)
+    return RemitSaver(InMemorySaver(), validator=validator, cross_process_gate=True)
 
 
 @contextmanager
 def remit_sqlite(validator: Any = None) -> Iterator[RemitSaver]:
     with closing(_connection()) as connection:
-        yield RemitSaver(SqliteSaver(connection), validator=validator)
+        yield RemitSaver(SqliteSaver(connection), validator=validator, cross_process_gate=True)
 
 
 def serves_the_old_answer_at_a_fork(validator: Any = None) -> RemitSaver:

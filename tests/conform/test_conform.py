@@ -94,13 +94,12 @@ def test_the_stock_saver_on_a_file_has_exactly_the_known_faults(database: Path) 
     assert frozen.notes == {"writes": 9, "fired_again": {0: 0, 1: 0, 2: 0, 3: 3, 4: 2, 5: 1, 6: 0, 7: 1, 8: 0}}
 
 
-def test_remit_keeps_all_but_the_race_in_memory() -> None:
-    report = run("defects:remit_memory", only=set(CASES) - {"co-threads"})
-    assert report.violated() == []
+def test_remit_with_its_gate_keeps_all_of_it_in_memory() -> None:
+    assert run("defects:remit_memory").violated() == []
 
 
-def test_remit_keeps_all_but_the_races_on_a_file(database: Path) -> None:
-    report = run("defects:remit_sqlite", only=set(CASES) - RACES - {"co-threads"})
+def test_remit_with_its_gate_keeps_all_of_it_on_a_file(database: Path) -> None:
+    report = run("defects:remit_sqlite")
     assert report.violated() == []
     assert not not_run(report)
 
