@@ -6,6 +6,7 @@ The planes are ours (`harness/adapters/toy.py`), so that this needs no framework
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -215,6 +216,27 @@ PROBES = [
 
 def test_every_verdict_has_a_meaning_and_a_colour() -> None:
     assert set(MEANING) == set(matrix.COLOUR) == set(matrix.ORDER)
+
+
+def test_a_result_that_differs_is_said_by_its_place() -> None:
+    was = {"planes": {"p": {"c": {"effects": ["a"]}}}}
+    assert run.differences("env", was, was) == []
+    assert run.differences("env", was, {"planes": {"p": {"c": {"effects": ["a", "a"]}}}}) == [
+        'env / planes / p / c / effects: was ["a"], is ["a", "a"]'
+    ]
+    assert run.differences("env", was, {"planes": {}}) == ['env / planes / p: was {"c": {"effects": ["a"]}}, is null']
+
+
+def test_a_live_arm_without_a_key_is_skipped_and_says_so() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "harness" / "live" / "fork.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stdout.startswith("skipped: OPENAI_API_KEY is not set")
 
 
 def test_the_command_says_what_it_played() -> None:
