@@ -11,6 +11,7 @@ PYTEST_ARGS ?= -q -n auto
 BENCH_ARGS ?=
 COUNT ?= 500
 SEED ?= 1000
+HARNESS_ARGS ?=
 VENVS := .venvs
 NEWEST := $(VENVS)/newest/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -123,6 +124,18 @@ mutants: ## change the core, one operator at a time; its tests must notice (need
 .PHONY: model-proof
 model-proof: $(VENVS)/newest/.host ## prove the contract for runs of any size with z3 and cvc5; see each fault break the proof
 	$(NEWEST)/python models/smt/prove.py
+
+.PHONY: harness
+harness: system dist/.built ## play the contract on every framework, and make the matrix (3.4 GB of environments)
+	$(NEWEST)/python harness/run.py $(HARNESS_ARGS)
+
+.PHONY: harness-check
+harness-check: system dist/.built ## the same, compared with the committed results
+	$(NEWEST)/python harness/run.py --check $(HARNESS_ARGS)
+
+.PHONY: harness-test
+harness-test: system $(VENVS)/newest/.wheel ## the tests of the harness and of `remit conform`
+	$(NEWEST)/python -m pytest $(PYTEST_ARGS) tests/harness tests/conform
 
 .PHONY: wheel
 wheel: dist/.built ## build the wheel into dist/

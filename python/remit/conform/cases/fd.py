@@ -1,0 +1,103 @@
+"""FD, fork determinism: resumes that address the checkpoint where the question was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..stage import Graph, Outcome
+from ..trial import Trial
+from .registry import case
+
+
+async def _ask(t: Trial, shape: str = "gate") -> tuple[Any, Outcome]:
+    """Park, and give the address of the checkpoint that asked."""
+    async with t.graph(shape) as (graph, _):
+        asked = await graph.start()
+        return (await graph.state()).config, asked
+
+
+async def _answers(t: Trial, at: Any, values: list[Any], shape: str = "gate") -> list[Outcome]:
+    """Answers at an address, each by another worker."""
+    outcomes = []
+    for value in values:
+        async with t.graph(shape) as (graph, _):
+            outcomes.append(await graph.answer(value, at))
+    return outcomes
+
+
+def _judge(t: Trial, outcomes: list[Outcome], answers: list[str], effects: list[str]) -> None:
+    t.note(served=[outcome.answer for outcome in outcomes])
+    t.check("each answer is served as it was given", [outcome.answer for outcome in outcomes] == answers)
+    t.check("each branch runs to its end", all(outcome.finished for outcome in outcomes))
+    t.check("each branch has its own effect", t.effects == effects)
+
+
+@case("FD", "fd-bare", "two answers at one checkpoint: yes, then no, then no")
+async def bare(t: Trial) -> None:
+    at, _ = await _ask(t)
+    answers = ["yes", "no", "no"]
+    _judge(t, await _answers(t, at, answers), answers, ["before", "after=yes", "after=no", "after=no"])
+
+
+@case("FD", "fd-map", "the same, by the interrupt's id")
+async def by_id(t: Trial) -> None:
+    at, asked = await _ask(t)
+    answers = ["yes", "no", "no"]
+    named = [{asked.id_of("approve?"): answer} for answer in answers]
+    _judge(t, await _answers(t, at, named), answers, ["before", "after=yes", "after=no", "after=no"])
+
+
+@case("FD", "fd-same", "the same answer twice at one checkpoint")
+async def same(t: Trial) -> None:
+    at, _ = await _ask(t)
+    answers = ["yes", "yes"]
+    _judge(t, await _answers(t, at, answers), answers, ["before", "after=yes", "after=yes"])
+
+
+@case("FD", "fd-second-gate", "two answers at the second of two gates")
+async def second_gate(t: Trial) -> None:
+    async with t.graph("two_gates") as (graph, _):
+        await graph.start()
+        await graph.answer("one")
+        at = (await graph.state()).config
+    answers = ["yes", "no"]
+    outcomes = await _answers(t, at, answers, "two_gates")
+    _judge(t, outcomes, answers, ["first=one", "second=yes", "second=no"])
+
+
+@case("FD", "fd-nested", "two answers at one checkpoint, to a question in a subgraph")
+async def nested(t: Trial) -> None:
+    at, _ = await _ask(t, "nested")
+    answers = ["yes", "no"]
+    _judge(t, await _answers(t, at, answers, "nested"), answers, ["before", "after=yes", "after=no"])
+
+
+@case("FD", "fd-apart", "a fork leaves the first branch as it was")
+async def apart(t: Trial) -> None:
+    at, _ = await _ask(t)
+    async with t.graph("gate") as (graph, _):
+        await graph.answer("yes")
+        first = (await graph.state()).config
+        await graph.answer("no", at)
+    async with t.graph("gate") as (graph, _):
+        kept, asking = await graph.state(first), await graph.state(at)
+    t.check("the first branch keeps its answer", kept.values.get("v") == "yes" and not kept.next)
+    t.check("the fork's origin keeps its question", asking.next == ("gate",) and asking.values["log"] == ["before"])
+
+
+@case("FD", "fd-address", "an address is the checkpoint that it names")
+async def address(t: Trial) -> None:
+    async with t.graph("steps") as (graph, _):
+        await graph.start()
+    async with t.graph("steps") as (graph, _):
+        snapshots = await graph.history()
+        found = [await graph.state(snapshot.config) for snapshot in snapshots]
+        again = await _run_from(graph, snapshots)
+    t.check("each address gives its own state", [s.values for s in found] == [s.values for s in snapshots])
+    t.check("a run from an address continues there", again.values.get("log") == ["one", "two", "three"])
+    t.check("and runs only what comes after it", t.effects == ["one", "two", "three", "two", "three"])
+
+
+async def _run_from(graph: Graph, snapshots: list[Any]) -> Outcome:
+    origin = next((snapshot for snapshot in snapshots if snapshot.next == ("two",)), None)
+    return Outcome("lost") if origin is None else await graph.call(None, origin.config)
