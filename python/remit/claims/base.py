@@ -527,6 +527,23 @@ def _grant(row: tuple[Any, ...]) -> Grant:
     )
 
 
+_unfinished: set[asyncio.Task[Any]] = set()
+
+
+async def to_the_end(steps: Coroutine[Any, Any, T]) -> T:
+    """Awaits what must not be left halfway: cancelled or closed, the caller goes, and a transaction ends all the same."""
+    task = asyncio.ensure_future(steps)
+    _unfinished.add(task)
+    task.add_done_callback(_finished)
+    return await asyncio.shield(task)
+
+
+def _finished(task: asyncio.Task[Any]) -> None:
+    _unfinished.discard(task)
+    if not task.cancelled():
+        task.exception()  # told to whoever still waits
+
+
 def on_its_loop(inner: Any, steps: Coroutine[Any, Any, T]) -> T:
     """Does something of an async saver's from another thread than its loop's, and waits for it.
 

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from .._core import refuse
-from .base import VERSION, Store, on_its_loop
+from .base import VERSION, Store, on_its_loop, to_the_end
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _COLUMNS = (
@@ -172,6 +172,9 @@ class PostgresStore(Store):
             return [tuple(row.values()) for row in cursor.fetchall()] if _returns_rows(statement) else []
 
     async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return await to_the_end(self._aexecute(statement, parameters))
+
+    async def _aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         async with self._inner._cursor(pipeline=self._inner.pipe is not None) as cursor:
             await cursor.execute(statement, parameters or None)
             return [tuple(row.values()) for row in await cursor.fetchall()] if _returns_rows(statement) else []
@@ -229,6 +232,11 @@ class PostgresStore(Store):
         return False, None
 
     async def atogether(
+        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
+    ) -> tuple[bool, Any]:
+        return await to_the_end(self._atogether(inner, statement, parameters, name, args))
+
+    async def _atogether(
         self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
     ) -> tuple[bool, Any]:
         async with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):

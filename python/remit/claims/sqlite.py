@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any
 
 from .._core import refuse
-from .base import VERSION, Store, on_its_loop
+from .base import VERSION, Store, on_its_loop, to_the_end
 
 _NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
 _COLUMNS = (
@@ -142,6 +142,9 @@ class SqliteStore(Store):
             return list(cursor.execute(statement, parameters).fetchall())
 
     async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return await to_the_end(self._aexecute(statement, parameters))
+
+    async def _aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         inner = self._inner
         await inner.setup()
         async with inner.lock, inner.conn.execute(statement, parameters) as cursor:
@@ -179,9 +182,9 @@ class SqliteStore(Store):
         await inner.setup()
         async with inner.lock:
             conn = inner.conn
-            if not conn.in_transaction:
-                await conn.execute("BEGIN IMMEDIATE")
             try:
+                if not conn.in_transaction:
+                    await conn.execute("BEGIN IMMEDIATE")
                 within = _within(inner)
                 yield within.conn, self._with(within)
                 await conn.commit()
@@ -218,12 +221,17 @@ class SqliteStore(Store):
     async def atogether(
         self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
     ) -> tuple[bool, Any]:
+        return await to_the_end(self._atogether(inner, statement, parameters, name, args))
+
+    async def _atogether(
+        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
+    ) -> tuple[bool, Any]:
         await inner.setup()
         async with inner.lock:
             conn = inner.conn
-            if not conn.in_transaction:
-                await conn.execute("BEGIN IMMEDIATE")
             try:
+                if not conn.in_transaction:
+                    await conn.execute("BEGIN IMMEDIATE")
                 if not await conn.execute_fetchall(statement, parameters):
                     await conn.rollback()
                     return False, None
