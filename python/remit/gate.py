@@ -218,7 +218,10 @@ class Claim:
         self.has_ended = True
         _live.discard(self.run_id)
         if self.loop is not None and not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(_settle_soon, self)
+            if asyncio._get_running_loop() is self.loop:
+                _settle_soon(self)
+            else:
+                self.loop.call_soon_threadsafe(_settle_soon, self)
         return True
 
 

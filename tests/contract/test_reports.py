@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import aiosqlite
 import pytest
 from graphs import STOCK, Refused, State, Thread, asking, asks, fails, gives, nested
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from remit import RemitError, RemitOrderViolation, RemitSaver, RemitStrayResume, RemitValidityError
@@ -255,6 +257,25 @@ def test_a_locked_database_is_waited_for(tmp_path, ledger, gate):
     assert len(ledger.fired("pay")) == 1
     conn.close()
     other.close()
+
+
+async def test_a_stream_and_a_connection_that_are_closed_early_lock_nobody_out(tmp_path):
+    """The end of a run is recorded in one go: half of it would keep the database's lock for as long as the process."""
+    config: Any = {"configurable": {"thread_id": "t"}}
+    for answer in (None, "yes"):
+        async with aiosqlite.connect(tmp_path / "db") as conn:
+            saver = RemitSaver(AsyncSqliteSaver(conn), cross_process_gate=True)
+            graph = nested(asking("q"), 0)(saver)
+            if answer is None:
+                await graph.ainvoke({"log": []}, config)
+                stream = graph.astream(Command(resume="early"), config, stream_mode="tasks")
+                await anext(stream)
+                await stream.aclose()
+            else:
+                answered = await asyncio.wait_for(graph.ainvoke(Command(resume=answer), config), 5)
+                assert answered["v"] in ("yes", "early")
+    async with aiosqlite.connect(tmp_path / "db", timeout=0.1) as conn:
+        await conn.execute("BEGIN IMMEDIATE")
 
 
 @pytest.mark.parametrize("world", ["asqlite", "apg"], indirect=True)

@@ -147,10 +147,23 @@ class SqliteStore(Store):
     async def _aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         inner = self._inner
         await inner.setup()
-        async with inner.lock, inner.conn.execute(statement, parameters) as cursor:
-            rows = await cursor.fetchall()
-            await inner.conn.commit()
-        return [tuple(row) for row in rows]
+        if isinstance(inner.conn, _AsyncUncommitted):
+            return [tuple(row) for row in await inner.conn.execute_fetchall(statement, parameters)]
+
+        def run() -> list[tuple[Any, ...]]:
+            raw = inner.conn._conn
+            try:
+                rows = raw.execute(statement, parameters).fetchall()
+                raw.commit()
+            except BaseException:
+                raw.rollback()
+                raise
+            return [tuple(row) for row in rows]
+
+        async with inner.lock:
+            # in one go in the connection's thread: a connection that is closed in between would keep its lock
+            rows: list[tuple[Any, ...]] = await inner.conn._execute(run)
+        return rows
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[Any, Store]]:
