@@ -7,10 +7,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import closing
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from crash import CONTEXT, DEADLINE_S
@@ -141,6 +144,7 @@ class Elsewhere:
         how: str = "call",
         **options: Any,
     ) -> None:
+        self._place = place
         self.pipe, there = CONTEXT.Pipe()
         given = {"cross_process_gate": True, "claim_lease": DAY_S, **(saver or {})}
         call = (place, build, args, input, tuple(stops), given, how, options)
@@ -187,9 +191,18 @@ class Elsewhere:
         assert self.process.exitcode == -signal.SIGKILL
 
     def stop(self) -> None:
-        """Stops it, as a machine that is suspended would."""
+        """Stops it, as a machine that is suspended would. Not within SQLite's transaction, which would lock the file for
+        everybody: here nobody is in one meanwhile."""
         assert self.process.pid is not None
-        os.kill(self.process.pid, signal.SIGSTOP)
+        backend, place = self._place
+        with closing(sqlite3.connect(place if "sqlite" in backend else ":memory:", timeout=60)) as file:
+            file.execute("BEGIN IMMEDIATE")
+            os.kill(self.process.pid, signal.SIGSTOP)
+            deadline = time.monotonic() + DEADLINE_S
+            while Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+                assert time.monotonic() < deadline, "it does not stop"
+                time.sleep(0.001)
+            file.rollback()
 
     def wake(self) -> None:
         """Lets it run again."""
