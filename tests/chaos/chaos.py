@@ -230,14 +230,15 @@ def act(graph: Any, config: Any, job: Job) -> str:
         named = {**config["configurable"], "checkpoint_id": job.address, "remit_fork": "again"}
         graph.invoke(Command(resume="yes"), {"configurable": named})
     else:
-        open = [question.id for question in graph.get_state(config).interrupts]
+        state = graph.get_state(config)
+        open = [question.id for question in state.interrupts]
         if what == "named":
             graph.invoke(Command(resume=dict.fromkeys(open, "yes")), config)
         elif what == "one":
             graph.invoke(Command(resume=dict.fromkeys(open[:1], "yes")), config)
         else:
             assert what == "finish", what
-            if not graph.get_state(config).next:
+            if not state.next and not open:  # LangGraph 1.2.9 has no `next` where a node waits at its second question
                 return "done"
             graph.invoke(Command(resume=dict.fromkeys(open, "yes")) if open else None, config)
     return ""

@@ -1,8 +1,7 @@
-"""A short run of the chaos driver; `make chaos` is the long one. The seed is printed, and replays the schedules."""
+"""A short run of the chaos driver, always of the same schedules; `make chaos` is the long one, with a seed of its own."""
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,16 +12,15 @@ import pytest
 from stores import Store
 
 SCHEDULES = 6
+SEED = 780949
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])
 def test_schedules_are_as_the_reference_says(backend: str, new_place: Callable[[str], str]) -> None:
-    seed = random.randrange(1_000_000)
-    print(f"seed {seed}")
     place = new_place(backend)
     with Store(backend, place) as store:
         store.wrapped()
-    happened = chaos.run((backend, place), SCHEDULES, seed)
+    happened = chaos.run((backend, place), SCHEDULES, SEED)
     assert happened["ends"], happened
 
 
