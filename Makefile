@@ -42,8 +42,12 @@ test-rust: $(VENVS)/newest/.host ## the Rust tests
 	fi
 
 .PHONY: test-pins
-test-pins: $(VENVS)/pins/.wheel ## the Python tests on the oldest supported LangGraph
-	$(VENVS)/pins/bin/python -m pytest $(PYTEST_ARGS)
+test-pins: $(VENVS)/pins/.wheel ## the Python tests on the oldest supported LangGraph, but for those of tools
+	$(VENVS)/pins/bin/python -m pytest $(PYTEST_ARGS) --ignore tests/conform --ignore tests/harness --ignore tests/proof
+
+.PHONY: kill-points
+kill-points: $(VENVS)/newest/.wheel ## effects under SIGKILL at every persistence operation and effect boundary; prints the table
+	REMIT_EVERY_POINT=1 $(NEWEST)/python -m pytest -q -s tests/contract/test_effects_killed.py
 
 .PHONY: test-newest
 test-newest: $(VENVS)/newest/.wheel ## the Python tests on the newest supported LangGraph
