@@ -569,6 +569,7 @@ class Protocol:
             return False
         if line is not None:
             line.head = id
+        run.has_acted = True
         return True
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:

@@ -369,6 +369,15 @@ async def test_an_answer_that_no_node_takes_is_said_and_stays_possible(world, he
 
 
 @ONE
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_guard_an_answer_that_a_node_takes_is_heard(world, heard, durability):
+    thread = await world.thread(nested(asking("q"), 0), durability=durability)
+    assert await thread.start() == asks("q")
+    assert await thread.answer("yes") == gives("yes")
+    assert heard.codes == []
+
+
+@ONE
 @pytest.mark.parametrize(("durability", "codes"), [("sync", []), ("async", ["late-validation"])])
 async def test_a_durability_that_validates_late_is_said_once(world, heard, durability, codes):
     saver = await world.saver(validator=dict)
