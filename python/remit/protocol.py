@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import warnings
 from collections import OrderedDict
@@ -397,13 +398,18 @@ class Protocol:
         )
 
     def _judge_edited(self, run: Run, tup: CheckpointTuple) -> Steps[None]:
-        """A bare answer to a thread whose state was edited while it was parked: its question was another one. (At a
-        static breakpoint there was none.)"""
+        """A bare answer to a thread whose state was edited while it was parked: if the question showed what was edited,
+        it would now be another one. (At a static breakpoint there was none.)"""
         at: CheckpointTuple | None = tup
         while at is not None and at.metadata.get("source") == "update" and at.parent_config is not None:
             at = yield Ask("get_tuple", (at.parent_config,))
-            if at is not None and Rows(at.pending_writes).load(Intent.INSPECT, run.fork).open:
-                if self.policy != Policy.IGNORE:
+            if at is None:
+                return
+            loaded = Rows(at.pending_writes).load(Intent.INSPECT, run.fork)
+            if loaded.open:
+                shown = " ".join(str(loaded.tasks[id].question) for id in loaded.open)
+                gone = _leaves(at.checkpoint["channel_values"]) - _leaves(tup.checkpoint["channel_values"])
+                if self.policy != Policy.IGNORE and any(_is_word_of(leaf, shown) for leaf in gone):
                     where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": tup.checkpoint["id"]}
                     raise refuse("answer-outdated", named="none", open="none", **where)
                 return
@@ -978,6 +984,22 @@ def _waits_for_nothing(checkpoint: Mapping[str, Any]) -> bool:
 def _stand_at(claim: Claim, checkpoint: Mapping[str, Any]) -> None:
     """A claim's run stands at a checkpoint now."""
     claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
+
+
+def _leaves(value: Any) -> set[str]:
+    """The texts and numbers in channel values."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return {str(value)}
+    if isinstance(value, Mapping):
+        return {leaf for inner in value.values() for leaf in _leaves(inner)}
+    if isinstance(value, list | tuple | set | frozenset):
+        return {leaf for inner in value for leaf in _leaves(inner)}
+    content = getattr(value, "content", None) or getattr(value, "__dict__", None)
+    return _leaves(content) if isinstance(content, str | list | dict) else set()
+
+
+def _is_word_of(leaf: str, text: str) -> bool:
+    return bool(leaf) and re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", text) is not None
 
 
 def _parent_run(call: Call | None, thread: str, namespace: str) -> Run | None:

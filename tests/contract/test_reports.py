@@ -84,6 +84,16 @@ async def test_an_answer_to_a_question_that_an_edit_withdrew_is_not_the_edited_q
 
 
 @SOME
+async def test_guard_an_answer_to_a_question_that_an_edit_did_not_touch(world):
+    """The edit adds a note, and the question is still the one that was asked."""
+    thread = await world.thread(mailing)
+    assert await thread.call({"v": "a"}) == asks("send to a?")
+    await edit(await world.thread(mailing), {"log": ["note"]})
+    await thread.answer("yes")
+    assert (await thread.state()).values["log"] == ["note", "a", "yes"]
+
+
+@SOME
 async def test_guard_an_edit_that_answers(world):
     """`update_state(as_node=...)` in place of an answer, also from another process."""
     thread = await world.thread(mailing)
