@@ -156,7 +156,8 @@ class Run:
                 open=", ".join(open) or "none",
             )
             log.warning("%s", str(error).splitlines()[0], extra={"remit_code": error.code, "remit_thread": self.thread})
-            warnings.warn(str(error), RemitStrayResume, stacklevel=2)
+            assert isinstance(error, RemitStrayResume)
+            warnings.warn(error, stacklevel=2)
         if self.claim is not None and self.parent is None:
             self.claim.end()
 
