@@ -51,8 +51,8 @@ def _clock() -> float:
 
 
 class Owner(NamedTuple):
-    """Whose run holds a claim. A process is told by its host's boot, its space of process ids, its id and its start:
-    ids are reused, and mean nothing in another space."""
+    """Whose run holds a claim. A process is told by its host and that one's boot, its space of process ids, its id and
+    its start: ids are reused, and mean nothing in another space; a machine that was cloned shares its boot."""
 
     host: str
     boot: str
@@ -67,7 +67,7 @@ class Owner(NamedTuple):
     @property
     def is_dead(self) -> bool:
         """Is it known that the run is over? Of a process elsewhere nothing is known."""
-        if (self.boot, self.pids) != (_here().boot, _here().pids) or not self.boot:
+        if (self.host, self.boot, self.pids) != _here()[:3] or not self.boot:
             return False
         if (self.pid, self.start) == (os.getpid(), _here().start):
             return self.run not in _live
@@ -497,7 +497,8 @@ class Gate:
 
 def _ending(grant: Grant, now: int) -> tuple[str, str] | None:
     """State and outcome of a grant that runs, if it is known to be over."""
-    if now >= grant.lease_end:
+    held = ("held", grant.owner, grant.fence, grant.lease_end)
+    if decide(held, ClaimInput.acquire("anybody else", 0), now)[1] == ClaimVerdict.GRANTED:
         return "free", "expired"
     if (holder := owner_of(grant)).is_dead:
         log.info("%s is dead; thread %s is free again", holder, grant.key.thread)
