@@ -42,8 +42,8 @@ test-rust: $(VENVS)/newest/.host ## the Rust tests
 	fi
 
 .PHONY: test-pins
-test-pins: $(VENVS)/pins/.wheel ## the Python tests on the oldest supported LangGraph, but for those of tools
-	$(VENVS)/pins/bin/python -m pytest $(PYTEST_ARGS) --ignore tests/conform --ignore tests/harness --ignore tests/proof
+test-pins: $(VENVS)/pins/.wheel ## the Python tests on the oldest supported LangGraph
+	$(VENVS)/pins/bin/python -m pytest $(PYTEST_ARGS) --ignore tests/proof
 
 .PHONY: kill-points
 kill-points: $(VENVS)/newest/.wheel ## effects under SIGKILL at every persistence operation and effect boundary; prints the table

@@ -65,8 +65,10 @@ def next_input(thread: Any, answers: dict[str, Any]) -> Any:
     state = thread.graph.get_state(thread.config)
     if not state.config["configurable"].get("checkpoint_id"):
         return START
-    if state.interrupts:
-        return Command(resume={i.id: answers[i.value] for i in state.interrupts})
+    # LangGraph before 1.2.24 has the questions of tasks that are done among the thread's
+    open = [question for task in state.tasks if task.result is None for question in task.interrupts]
+    if open:
+        return Command(resume={question.id: answers[question.value] for question in open})
     return None if state.next else "end"
 
 

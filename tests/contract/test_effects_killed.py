@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from importlib import import_module
 
 import psycopg
 import pytest
@@ -214,6 +213,8 @@ async def taken_on(place, build, path, way):
                 doubt = next(a for a in reversed(saver.effects("thread")) if a.state == "admitted")
                 saver.resolve_effect("thread", doubt.id, fired=bool(ledger.fired(doubt.effect.name)))
                 given = None
+            elif what == "RemitStrayResume":
+                given = None  # LangGraph before 1.2.24 lists questions that were answered among the open ones
             else:
                 given = next_input(thread, ANSWERS)
     raise AssertionError(f"it does not end: {seen}")
@@ -222,15 +223,12 @@ async def taken_on(place, build, path, way):
 EVERY_POINT = bool(os.environ.get("REMIT_EVERY_POINT"))
 """`make kill-points` sets it; else every fifth point is taken, which CI has time for."""
 STRIDE = 5
-NEWER = hasattr(import_module("langgraph.pregel._checkpoint"), "checkpoint_superseded")
 
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("world", ["sqlite", "postgres"], indirect=True)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_every_kill_point(world, protocol, tmp_path):
-    if not NEWER and protocol in ("a fan of gates", "a subgraph", "functional"):
-        pytest.skip("LangGraph before 1.2.24 lists answered questions as open: the script cannot tell what to answer")
     build, names = PROTOCOLS[protocol]
     with Store(*world.place) as store:
         store.wrapped()  # the tables
