@@ -65,8 +65,9 @@ def next_input(thread: Any, answers: dict[str, Any]) -> Any:
     state = thread.graph.get_state(thread.config)
     if not state.config["configurable"].get("checkpoint_id"):
         return START
-    # LangGraph before 1.2.24 has the questions of tasks that are done among the thread's
-    open = [question for task in state.tasks if task.result is None for question in task.interrupts]
+    # LangGraph before 1.2.24 has the questions of tasks that are done among the thread's, and says of a task that asks
+    # for the second time that it is done, with no result.
+    open = [question for task in state.tasks if not task.result for question in task.interrupts]
     if open:
         return Command(resume={question.id: answers[question.value] for question in open})
     return None if state.next else "end"

@@ -520,13 +520,13 @@ def test_roots_validator_is_the_roots(checkpointer: Any) -> None:
 @pytest.mark.parametrize("checkpointer", [None, True])
 def test_subgraph_has_its_own_validator(checkpointer: Any) -> None:
     """Stock stores it."""
-    z = Node({"z": "bad"})
+    z = Node({"z": "no integer"})
     inner = InMemorySaver()
     saver = inner if STOCK else RemitSaver(inner, validator={"": Typed, "call": Child})
     graph = with_child(saver, z, checkpointer)
     with pytest.raises(RemitValidityError) as error:
         graph.invoke({"n": 0}, CONFIG, durability="sync")
     assert "z: Input should be a valid integer" in str(error.value)
-    assert b"bad" not in repr(inner.writes).encode()
+    assert "no integer" not in repr(inner.writes)
     z.update = {"z": 1}
     assert graph.invoke(None, CONFIG)["n"] == 1
