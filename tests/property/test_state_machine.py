@@ -607,7 +607,7 @@ class Machine(RuleBasedStateMachine):
             assert after is not None or len(unfinished) > 1, "a plain answer was refused"
         else:
             shown = {n: s[0] for n, s in line.items() if not s[0].done and s[0].asked == 0 and n in place.ids}
-            if not shown:
+            if not shown or not self.can_fork(place):  # a token may lead to where the first questions are not shown
                 return
             node = data.draw(st.sampled_from(sorted(shown)), label="node")
             supply = {node: self.answer(odd)}
