@@ -17,6 +17,7 @@ from threading import Event, get_ident
 from typing import Any, NamedTuple, TypeVar
 
 from ._core import Operation
+from .commits import Grouped, Write
 
 T = TypeVar("T")
 
@@ -53,13 +54,13 @@ class Call(NamedTuple):
 
 
 class Land(NamedTuple):
-    """Run one statement of a store and a method of the inner saver in one transaction, see `claims.base.Store`."""
+    """Run one statement of a store and a method of the inner saver in one transaction, see `commits.Write`."""
 
     store: Any
-    statement: str
-    parameters: tuple[Any, ...]
     name: str
     args: tuple[Any, ...]
+    statement: str
+    parameters: tuple[Any, ...]
 
 
 class Pause(NamedTuple):
@@ -99,7 +100,10 @@ def drive(inner: Any, steps: Steps[T]) -> T:
         step = next(steps)
         while True:
             try:
-                result = _do(inner, step)
+                try:
+                    result = _do_once(inner, step)
+                except Exception as error:
+                    result = do_again(inner, step, error)
             except BaseException as e:
                 step = steps.throw(e)
             else:
@@ -115,7 +119,10 @@ async def adrive(inner: Any, steps: Steps[T]) -> T:
         step = next(steps)
         while True:
             try:
-                result = await _ado(inner, step)
+                try:
+                    result = await _ado_once(inner, step)
+                except Exception as error:
+                    result = await ado_again(inner, step, error)
             except BaseException as e:
                 step = steps.throw(e)
             else:
@@ -123,20 +130,6 @@ async def adrive(inner: Any, steps: Steps[T]) -> T:
     except StopIteration as e:
         value: T = e.value
         return value
-
-
-def _do(inner: Any, step: Step) -> Any:
-    try:
-        return _do_once(inner, step)
-    except Exception as error:
-        return do_again(inner, step, error)
-
-
-async def _ado(inner: Any, step: Step) -> Any:
-    try:
-        return await _ado_once(inner, step)
-    except Exception as error:
-        return await ado_again(inner, step, error)
 
 
 def do_again(inner: Any, step: Step, error: Exception) -> Any:
@@ -197,7 +190,9 @@ def _do_once(inner: Any, step: Step) -> Any:
     if type(step) is Call:
         return getattr(step.target, step.name)(*step.args)
     if type(step) is Land:
-        return step.store.together(inner, step.statement, step.parameters, step.name, step.args)
+        if type(inner) is Grouped:
+            return inner.store(Write(inner.inner, *step[1:]))
+        return step.store.commit([Write(inner, *step[1:])])[0]
     if type(step) is Keep:
         return step.gate.keep(step.claim, inner)
     if type(step) is Do:
@@ -220,7 +215,7 @@ async def _ado_once(inner: Any, step: Step) -> Any:
     if type(step) is Call:
         return await getattr(step.target, "a" + step.name)(*step.args)
     if type(step) is Land:
-        return await step.store.atogether(inner, step.statement, step.parameters, step.name, step.args)
+        return (await step.store.acommit([Write(inner, *step[1:])]))[0]
     if type(step) is Keep:
         return step.gate.akeep(step.claim, inner)
     if type(step) is Do:

@@ -14,10 +14,10 @@ import logging
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -45,9 +45,10 @@ _BEATS_PER_LEASE = 3
 _LOOK_S = 0.05
 
 
-def _clock() -> float:
-    """Seconds that pass also while the process, or the machine, is stopped."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+_clock: Callable[[], float] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+)
+"""Seconds that pass also while the process, or the machine, is stopped."""
 
 
 class Owner(NamedTuple):
@@ -124,19 +125,22 @@ class Claim:
         sure_until: by this process's clock: until then nobody else can have it.
         at: the checkpoint where its run stands.
         tasks: how many tasks that has, None if it is not known.
-        done: those that are done, and have it stored.
+        done: those that are done and have it stored, there and at checkpoints that are yet to be stored.
         is_consumed: the thread was taken on from what it is on; its run still executes.
         is_settled: its run's end is recorded.
+        answer, has_answer: what is to be stored with the first grant, and was.
         inner, loop: what the claim is kept alive through; `loop` is None in a blocking run.
     """
 
     __slots__ = (
         "__weakref__",
+        "answer",
         "at",
         "beat",
         "claims",
         "done",
         "fence",
+        "has_answer",
         "has_ended",
         "inner",
         "interrupts",
@@ -166,8 +170,9 @@ class Claim:
         self.interrupts: tuple[str, ...] = ()
         self.at = key.checkpoint
         self.tasks: int | None = None
-        self.done: dict[str, Done] = {}
-        self.is_consumed = self.is_settled = self.has_ended = False
+        self.done: dict[str, dict[str, Done]] = {}
+        self.is_consumed = self.is_settled = self.has_ended = self.has_answer = False
+        self.answer: tuple[Any, ...] | None = None
         self.inner: Any = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.beat: asyncio.TimerHandle | None = None
@@ -180,7 +185,7 @@ class Claim:
     @property
     def fate(self) -> Fate:
         """How its run ended, if it has ended by now."""
-        return self._fate(self.done)
+        return self._fate(self.done.get(self.at, {}))
 
     def _fate(self, done: Mapping[str, Done]) -> Fate:
         for task, question in self.questions.items():
@@ -194,12 +199,26 @@ class Claim:
         """The state and the outcome of the grant after this fate."""
         return _settled(self.owner, self.fence, word(self.owner, self.fence, fate))
 
-    def last_word(self, task: str, done: Done) -> Fate | None:
+    def note(self, checkpoint: str, task: str, done: Done) -> None:
+        """A task's outcome at a checkpoint is stored."""
+        self.done.setdefault(checkpoint, {})[task] = done
+
+    def stand_at(self, checkpoint: Mapping[str, Any]) -> None:
+        """Its run stands at a checkpoint now, which is stored."""
+        self.at, self.tasks = checkpoint["id"], _tasks_of(checkpoint)
+        self.done = {at: done for at, done in list(self.done.items()) if at >= self.at}  # others note meanwhile
+
+    def last_word(self, checkpoint: str, task: str, done: Done) -> Fate | None:
         """What became of the claim, if this task is its run's last one and no checkpoint will follow."""
-        all = {**self.done, task: done}
-        if self.tasks is None or len(all) < self.tasks or not any(d.failed or d.parked for d in all.values()):
+        if checkpoint != self.at:
             return None
-        return self._fate(all)
+        all = {**self.done.get(checkpoint, {}), task: done}
+        return self._fate(all) if _is_all(all, self.tasks) else None
+
+    def ends_at(self, checkpoint: Mapping[str, Any]) -> bool:
+        """Is a checkpoint that is about to be stored the last thing that its run stores? What its tasks did may have
+        been stored before it."""
+        return _is_all(self.done.get(checkpoint["id"], {}), _tasks_of(checkpoint))
 
     def end(self) -> None:
         """Its run has ended: settles it."""
@@ -223,6 +242,16 @@ class Claim:
             else:
                 self.loop.call_soon_threadsafe(_settle_soon, self)
         return True
+
+
+def _tasks_of(checkpoint: Mapping[str, Any]) -> int | None:
+    """How many tasks a checkpoint triggers, None if that is not known."""
+    return triggers(checkpoint["channel_values"]) or None
+
+
+def _is_all(done: Mapping[str, Done], tasks: int | None) -> bool:
+    """Are all tasks done, and not all of them well, so that no checkpoint follows?"""
+    return tasks is not None and len(done) >= tasks and any(d.failed or d.parked for d in done.values())
 
 
 def _settled(owner: str, fence: int, input: ClaimInput) -> tuple[str, str]:
@@ -269,9 +298,17 @@ class Gate:
 
     # -- taking a claim --------------------------------------------------------------------------------------
 
-    def enter(self, run: Run, conf: Mapping[str, Any], tup: CheckpointTuple | None, loaded: Loaded) -> Steps[bool]:
+    def enter(
+        self,
+        run: Run,
+        conf: Mapping[str, Any],
+        tup: CheckpointTuple | None,
+        loaded: Loaded,
+        answer: tuple[Any, ...] | None = None,
+    ) -> Steps[bool]:
         """A run is about to execute from what it read, and takes the claim on it. False: others may have taken the
-        thread on meanwhile, so it is to be read again.
+        thread on meanwhile, so it is to be read again. `answer`: the arguments with which its answer is to be stored,
+        which is done with the grant, where that can be; then `claim.has_answer`.
 
         Raises:
             RemitConsumeConflict: another run executes there, or has answered.
@@ -299,7 +336,12 @@ class Gate:
         claim = Claim(key, questions, claims, self._config.claim_lease)
         claim.interrupts = tuple(sorted(loaded.interrupts))
         if tup is not None:
-            claim.tasks = triggers(tup.checkpoint["channel_values"]) or None
+            claim.tasks = _tasks_of(tup.checkpoint)
+        # a first grant says that nobody took this position on from a read; a run may have passed it all the same, but
+        # for an open question, which no run passes without its claim, where no other task can have come to an end
+        is_present = tup is None or (bool(loaded.open) and claim.tasks == 1 and _is_untouched(tup))
+        if is_present and claims.lands_together:
+            claim.answer = answer
         taken = yield from self._take(claim, loaded, answer_id, digest)
         if not isinstance(taken, Claim):
             if run.beaten and run.answer is None and not _serves(loaded):
@@ -311,10 +353,7 @@ class Gate:
         run.claim = claim
         finalize(run, claim.vanish).atexit = False
         yield Keep(self, claim)
-        # a first grant says that nobody took this position on from a read; a run may have passed it all the same, but
-        # for an open question, which no run passes without its claim, where no other task can have come to an end
-        alone = bool(loaded.open) and claim.tasks == 1
-        return claim.fence == 1 and (tup is None or (alone and _is_untouched(tup)))
+        return claim.fence == 1 and is_present
 
     def _take(
         self, claim: Claim, loaded: Loaded, answer_id: str | None, digest: str | None
@@ -331,15 +370,18 @@ class Gate:
                 (_, _, fence, _), verdict = decide(row, ClaimInput.acquire(claim.owner, claim.lease), now)
                 if running is None and verdict == ClaimVerdict.GRANTED:
                     before = _clock()
+                    row_of_grant = (claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest)
                     try:
-                        lease_end = yield from claim.claims.grant(
-                            claim.key, fence, claim.owner, claim.lease, claim.interrupts, answer_id, digest
-                        )
+                        if fence == 1 and claim.answer is not None:
+                            granted = yield from claim.claims.grant_with(*row_of_grant, "put_writes", claim.answer)
+                            claim.has_answer = granted
+                        else:
+                            granted = (yield from claim.claims.grant(*row_of_grant)) is not None
                     except (Exception, KeyboardInterrupt, asyncio.CancelledError):
                         with suppress(Exception):  # it may have been granted all the same
                             yield from claim.claims.settle(claim.key, fence, "free", "abandoned", False)
                         raise
-                    if lease_end is not None:
+                    if granted:
                         claim.fence, claim.sure_until = fence, before + claim.lease / _MICROSECONDS
                         return claim
                 elif running is not None and running.owner == claim.owner:  # the answer to the grant was lost

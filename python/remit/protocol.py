@@ -178,12 +178,14 @@ class Protocol:
                 break
             if run.intent != Intent.NEW_INPUT and _state_of(tup, loaded) == Thread.FINISHED:
                 break  # nothing will run
-            if (yield from self.gate.enter(run, conf, tup, loaded)):
+            if (yield from self.gate.enter(run, conf, tup, loaded, _whole_answer(run, call, conf, tup, loaded))):
                 break
             tup = yield Ask("get_tuple", (config,))
         if forks or not addressed:
             self._join_line(run, tup.checkpoint["id"])
         shown = self._follow(run, tup, loaded)
+        if run.claim is not None and run.claim.has_answer and run.bound is not None:
+            _admits(run, run.bound)
         yield from self._replace(run, loaded, config)
         return shown
 
@@ -332,9 +334,9 @@ class Protocol:
                 run.bound, run.in_list = (loaded.asking, nth), in_list
                 # known from now on, before it is stored
                 if in_list:
-                    task.answers = [*(task.answers or ())[:nth], run.answer[1]]
+                    task.answers = task.with_answer(nth, run.answer[1])
                 else:
-                    task.waiting[nth] = (run.answer[1],) if task.is_elsewhere else [run.answer[1]]
+                    task.waiting[nth] = task.waits(run.answer[1])
         token = Token(os.urandom(16).hex())
         token.run = run
         shown = CheckpointTuple(
@@ -562,7 +564,9 @@ class Protocol:
             if not claim.is_consumed or not claim.is_sure or _waits_for_nothing(checkpoint):
                 return False
             if run.parent is None:
-                _stand_at(claim, checkpoint)
+                if claim.ends_at(checkpoint):
+                    return False
+                claim.stand_at(checkpoint)
         line = run.line
         if line is not None and line.head != (parent or ""):
             return False
@@ -629,12 +633,12 @@ class Protocol:
         if claim is None or (run is not None and run.parent is not None):
             return (yield Ask("put", args))
         try:
-            ends = run is None or _waits_for_nothing(checkpoint)
+            ends = run is None or _waits_for_nothing(checkpoint) or claim.ends_at(checkpoint)
             stored = yield from self.gate.land(claim, Fate.PUT, ends, "put", args)
         finally:
             if run is None:
                 yield from self.gate.give_back(claim)
-        _stand_at(claim, checkpoint)
+        claim.stand_at(checkpoint)
         return stored
 
     def _mutated(self, run: Run, checkpoint: Any, versions: Mapping[str, Any]) -> Exception | None:
@@ -759,17 +763,11 @@ class Protocol:
             if run is not None and stored.batch == Batch.PARKED and stored.asker is None:
                 asker = identity(f"{run.namespace}:{target}:{task_id}", stored.number, None)
                 _tell_callers(run, writes, asker)
-            if (
-                claim is not None
-                and run is not None
-                and run.parent is None
-                and claim.at == target
-                and task_id != NULL_TASK
-            ):
+            if claim is not None and run is not None and run.parent is None and target and task_id != NULL_TASK:
                 parked = stored.batch == Batch.PARKED
                 asks = identity(task_id, stored.number, stored.asker) if parked else None
                 done = Done(asks, stored.batch == Batch.FAILED, parked)
-                fate = claim.last_word(task_id, done)
+                fate = claim.last_word(target, task_id, done)
             for row, rows in [*stored.before, *(self._astray(run, task_id, known, writes) if here else ())]:
                 yield Ask("put_writes", (config, rows, row))
             args = (config, stored.writes, stored.row, *((path,) if takes_path else ()))
@@ -778,7 +776,7 @@ class Protocol:
             elif stored.writes:
                 yield Ask("put_writes", args)
             if claim is not None and done is not None:
-                claim.done[task_id] = done
+                claim.note(target, task_id, done)
             for row, rows in answers:
                 # last: a death in between asks again, and does not lose what came with the answer
                 yield Ask("put_writes", (config, rows, row))
@@ -817,9 +815,7 @@ class Protocol:
             return []
         id, nth = run.bound
         task = run.tasks[id]
-        if run.in_list:
-            return [(row_id(id, run.fork), [(RESUME, list(task.answers or ()))])]
-        return [(row_id(id, run.fork, waits_for=nth), waiting_write(task.waiting[nth], bound=True))]
+        return [_answer_row(run, id, nth, list(task.answers or ()) if run.in_list else None, task.waiting.get(nth))]
 
     def _replace(self, run: Run, loaded: Loaded, config: Any) -> Steps[None]:
         """An answer by name takes the place of one that waits, before anything runs: LangGraph stores it only when
@@ -831,7 +827,7 @@ class Protocol:
             given = [run.answer[1][i] for i in task.interrupts if i in run.answer[1]]
             if given and task.waiting.get(task.recorded) and run.checkpoint is not None:
                 row = row_id(id, run.fork, waits_for=task.recorded)
-                task.waiting[task.recorded] = (given[0],) if task.is_elsewhere else [given[0]]
+                task.waiting[task.recorded] = task.waits(given[0])
                 waits = waiting_write(task.waiting[task.recorded], bound=True)
                 yield from self._write(run.thread, run.namespace, run.checkpoint, waits, row)
 
@@ -981,11 +977,6 @@ def _waits_for_nothing(checkpoint: Mapping[str, Any]) -> bool:
     return "__start__" in checkpoint["channel_versions"] and "__start__" not in values and triggers(values) == 0
 
 
-def _stand_at(claim: Claim, checkpoint: Mapping[str, Any]) -> None:
-    """A claim's run stands at a checkpoint now."""
-    claim.at, claim.tasks, claim.done = checkpoint["id"], triggers(checkpoint["channel_values"]) or None, {}
-
-
 def _leaves(value: Any) -> set[str]:
     """The texts and numbers in channel values."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -1028,6 +1019,34 @@ def _admits(run: Run, bound: tuple[str, int]) -> bool:
     if run.admitted is None:
         run.admitted = Ledger()
     return run.admitted.admit(*bound)
+
+
+def _answer_row(
+    run: Run, id: str, nth: int, answers: list[Any] | None, waits: list[Any] | tuple[Any, ...] | None
+) -> tuple[str, list[tuple[str, Any]]]:
+    """The row of a bare answer: in its task's list, if it takes its place there, else one that waits."""
+    if answers is not None:
+        return row_id(id, run.fork), [(RESUME, answers)]
+    return row_id(id, run.fork, waits_for=nth), waiting_write(waits, bound=True)
+
+
+def _whole_answer(
+    run: Run, call: Call | None, conf: Mapping[str, Any], tup: CheckpointTuple, loaded: Loaded
+) -> tuple[Any, ...] | None:
+    """How a bare answer that is all its call brings is stored, as LangGraph is about to: the arguments of the inner
+    saver's `put_writes`."""
+    if run.answer is None or run.answer[0] or loaded.asking is None or conf.get(_DURABILITY) == "exit":
+        return None
+    if call is None or call.input.update is not None or call.input.goto:
+        return None
+    id, value = loaded.asking, run.answer[1]
+    task = loaded.tasks[id]
+    if task.binds is None:
+        return None
+    nth, in_list = task.binds
+    row, writes = _answer_row(run, id, nth, task.with_answer(nth, value) if in_list else None, task.waits(value))
+    at = {"thread_id": run.thread, "checkpoint_ns": run.namespace, "checkpoint_id": tup.checkpoint["id"]}
+    return {"configurable": at}, writes, row
 
 
 def _runs_one_task(tup: CheckpointTuple) -> bool:

@@ -169,6 +169,14 @@ class Task:
         """The question that a bare answer is bound to, and whether it takes its place in the list."""
         return binds_to(self.parked, self.failed, self.recorded in self.waiting, self.recorded)
 
+    def with_answer(self, nth: int, value: Any) -> list[Any]:
+        """The recorded answers, with one for the n-th question."""
+        return [*(self.answers or ())[:nth], value]
+
+    def waits(self, value: Any) -> list[Any] | tuple[Any, ...]:
+        """An answer to the open question that waits."""
+        return (value,) if self.is_elsewhere else [value]
+
     @property
     def number(self) -> int:
         """The open question's number: how many answers the task had when it asked."""
@@ -450,22 +458,23 @@ def triggered(values: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str
     for channel, value in values.items():
         if channel.startswith("branch:to:"):
             edges.setdefault(channel.removeprefix("branch:to:"), []).append(channel)
-        elif _is_joined(channel, value):
+        elif channel.startswith("join:") and _is_joined(channel, value):
             edges.setdefault(channel.rpartition(":")[2], []).append(channel)
     return edges, [send.node for send in values.get("__pregel_tasks") or () if hasattr(send, "node")]
 
 
 def triggers(values: Mapping[str, Any]) -> int:
     """How many tasks the channels of a StateGraph trigger; 0 for other graphs."""
-    triggered = sum(channel.startswith("branch:to:") or _is_joined(channel, value) for channel, value in values.items())
-    return triggered + len(values.get("__pregel_tasks") or ())
+    count = len(values.get("__pregel_tasks") or ())
+    for channel, value in values.items():
+        if channel.startswith("branch:to:") or (channel.startswith("join:") and _is_joined(channel, value)):
+            count += 1
+    return count
 
 
 def _is_joined(channel: str, value: Any) -> bool:
     """Has everybody arrived whom a join waits for? Its channel is named after them, `join:a+b:c`, in any order; a
     deferred one's value is a pair."""
-    if not channel.startswith("join:"):
-        return False
     names = value[0] if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], bool) else value
     waited_for = channel.removeprefix("join:").rpartition(":")[0]
     return bool(names) and len("+".join(names)) == len(waited_for)

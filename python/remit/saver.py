@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ._core import Kind, parse_row, refuse
 from .claims import Admission, Grant, claims_for, memory_store, store_for
+from .commits import Grouped
 from .config import RemitConfig
 from .drivers import (
     Ask,
@@ -74,7 +75,13 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         if self.config.self_check and not hasattr(inner, "loop") and _overrides(type(inner), "get_tuple"):
             drive(inner, check(type(inner).__name__))
             self._protocol.is_checked = True
+        self._writer = self._grouped()
         follow_calls()
+
+    def _grouped(self) -> Any:
+        """What writes go through."""
+        groups = self._protocol.store.groups
+        return self.inner if groups is None else Grouped(self.inner, groups)
 
     @property
     def serde(self) -> Any:
@@ -97,6 +104,7 @@ class RemitSaver(BaseCheckpointSaver[Any]):
             return self
         clone = copy(self)
         clone.inner = inner
+        clone._writer = clone._grouped()
         return clone
 
     def setup(self) -> Any:
@@ -264,10 +272,10 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
         try:
             if not operation.is_ready():
                 wait_for(operation)
-            result = self.inner.put(config, checkpoint, metadata, new_versions)
+            result = self._writer.put(config, checkpoint, metadata, new_versions)
         except Exception as error:
             try:
-                result = do_again(self.inner, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+                result = do_again(self._writer, Ask("put", (config, checkpoint, metadata, new_versions)), error)
             except Exception:
                 protocol.not_stored(config, checkpoint["id"])
                 raise
@@ -275,7 +283,7 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
             operation.finish()
         protocol.landed(config["configurable"], checkpoint["id"])
         return result
-    return drive(self.inner, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
+    return drive(self._writer, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
 
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
@@ -310,15 +318,15 @@ def _put_writes(
     operation = self._protocol.arrive(config, Kind.WRITES)
     if self._protocol.is_plain(config["configurable"], writes, task_id):
         try:
-            self.inner.put_writes(config, writes, task_id, *((task_path,) if self._takes_path else ()))
+            self._writer.put_writes(config, writes, task_id, *((task_path,) if self._takes_path else ()))
         except Exception as error:
             path = (task_path,) if self._takes_path else ()
-            do_again(self.inner, Ask("put_writes", (config, writes, task_id, *path)), error)
+            do_again(self._writer, Ask("put_writes", (config, writes, task_id, *path)), error)
         finally:
             operation.finish()
         return
     steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._takes_path)
-    drive(self.inner, steps)
+    drive(self._writer, steps)
 
 
 def _aput_writes(

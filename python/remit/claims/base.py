@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from .._core import fork, refuse
+from ..commits import GroupCommit, Write
 from ..drivers import Call, Land, Steps
 
 VERSION = 1
@@ -224,6 +225,23 @@ class Claims:
     def forget(self, thread: str) -> Steps[None]:
         yield Call(self._store, "forget", (thread,))
 
+    def grant_with(
+        self,
+        key: Key,
+        fence: int,
+        owner: str,
+        lease: int,
+        interrupts: Sequence[str],
+        answer_id: str | None,
+        digest: str | None,
+        name: str,
+        args: tuple[Any, ...],
+    ) -> Steps[bool]:
+        """Adds a grant, as `grant` does, and stores something through the inner saver: was it granted? Nothing is
+        stored if it was not."""
+        raise NotImplementedError("only a store in the saver's own database can do it")
+        yield
+
     def land(
         self, key: Key, fence: int, state: str, outcome: str, running: bool, name: str, args: tuple[Any, ...]
     ) -> Steps[tuple[bool, Any]]:
@@ -239,8 +257,8 @@ class Store(Claims):
     `execute(statement, parameters)` and `aexecute` run one statement, committed on its own, and return its rows as
     a list of tuples. `insert_fork` must insert nothing, and return no row, where the key or the token is taken;
     `insert_grant` where the grant is; `insert_effect` where the admission is, or the claim that it is asked under is not
-    held; `take_effect_over` also where the admission before it is settled. `together(inner, statement, parameters, name, args)` and `atogether` run a
-    statement and a method of the inner saver as one transaction, if the statement returned a row: (did it, the result).
+    held; `take_effect_over` also where the admission before it is settled. `commit` and `acommit` store writes in one
+    transaction, see `commits.Committer`.
     """
 
     schema: tuple[str, ...] = ()
@@ -272,6 +290,8 @@ class Store(Claims):
     """Does the store outlive the process, as its saver does?"""
     is_native = True
     """Does the store live where its saver does? Else others see the saver's checkpoints, and nothing of the store."""
+    groups: GroupCommit | None = None
+    """The writes of several threads, where they can share a transaction of the saver's."""
 
     def __init__(self) -> None:
         pass
@@ -281,6 +301,12 @@ class Store(Claims):
 
     async def aexecute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError("a store runs its statements in `aexecute`")
+
+    def commit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        raise NotImplementedError("a store whose claims land with what settles them does so in `commit`")
+
+    async def acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        raise NotImplementedError("a store whose claims land with what settles them does so in `acommit`")
 
     def is_missing(self, error: BaseException) -> bool:
         """Does the error say that the tables are not there?"""
@@ -394,6 +420,23 @@ class Store(Claims):
         rows = yield from self._query(self.insert_grant, *key, fence, owner, lease, ids, answer_id, digest)
         return rows[0][0] if rows else None
 
+    def grant_with(
+        self,
+        key: Key,
+        fence: int,
+        owner: str,
+        lease: int,
+        interrupts: Sequence[str],
+        answer_id: str | None,
+        digest: str | None,
+        name: str,
+        args: tuple[Any, ...],
+    ) -> Steps[bool]:
+        yield from self.setup()
+        parameters = (*key, fence, owner, lease, json.dumps(list(interrupts)), answer_id, digest)
+        granted, _ = yield Land(self, name, args, self.insert_grant, parameters)
+        return bool(granted)
+
     def look(self, key: Key) -> Steps[tuple[Grant | None, Grant | None, int]]:
         yield from self.setup()
         rows = yield from self._query(self.select_grants, *key, *key[:3])
@@ -425,7 +468,7 @@ class Store(Claims):
         self, key: Key, fence: int, state: str, outcome: str, running: bool, name: str, args: tuple[Any, ...]
     ) -> Steps[tuple[bool, Any]]:
         parameters = (int(running), outcome, state, *key, fence)
-        landed: tuple[bool, Any] = yield Land(self, self.settle_grant, parameters, name, args)
+        landed: tuple[bool, Any] = yield Land(self, name, args, self.settle_grant, parameters)
         return landed
 
     # -- effects ---------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from copy import copy
 from typing import Any
@@ -11,6 +11,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from .._core import refuse
+from ..commits import Write
 from .base import VERSION, Store, on_its_loop, to_the_end
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
@@ -214,43 +215,47 @@ class PostgresStore(Store):
         store._inner = inner
         return store
 
-    def together(
-        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
-    ) -> tuple[bool, Any]:
+    def commit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        inner = writes[0].inner
         if hasattr(inner, "loop"):
-            return on_its_loop(inner, self.atogether(inner, statement, parameters, name, args))
+            return on_its_loop(inner, self.acommit(writes))
+        results: list[tuple[bool, Any]] = []
         with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
             try:
                 with conn.transaction():
-                    with conn.cursor(row_factory=tuple_row) as cursor:
-                        if not cursor.execute(statement, parameters).fetchall():
-                            raise psycopg.Rollback
-                    return True, getattr(_within(inner, conn), name)(*args)
+                    for w in writes:
+                        landed = True
+                        if w.statement:
+                            with conn.cursor(row_factory=tuple_row) as cursor:
+                                landed = bool(cursor.execute(w.statement, w.parameters).fetchall())
+                        result = getattr(_within(w.inner, conn), w.name)(*w.args) if landed else None
+                        results.append((landed, result))
             finally:
                 if inner.pipe:
                     inner.pipe.sync()
-        return False, None
+        return results
 
-    async def atogether(
-        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
-    ) -> tuple[bool, Any]:
-        return await to_the_end(self._atogether(inner, statement, parameters, name, args))
+    async def acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        return await to_the_end(self._acommit(writes))
 
-    async def _atogether(
-        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
-    ) -> tuple[bool, Any]:
+    async def _acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        inner = writes[0].inner
+        results: list[tuple[bool, Any]] = []
         async with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
             try:
                 async with conn.transaction():
-                    async with conn.cursor(row_factory=tuple_row) as cursor:
-                        await cursor.execute(statement, parameters)
-                        if not await cursor.fetchall():
-                            raise psycopg.Rollback
-                    return True, await getattr(_within(inner, conn), "a" + name)(*args)
+                    for w in writes:
+                        landed = True
+                        if w.statement:
+                            async with conn.cursor(row_factory=tuple_row) as cursor:
+                                await cursor.execute(w.statement, w.parameters)
+                                landed = bool(await cursor.fetchall())
+                        result = await getattr(_within(w.inner, conn), "a" + w.name)(*w.args) if landed else None
+                        results.append((landed, result))
             finally:
                 if inner.pipe:
                     await inner.pipe.sync()
-        return False, None
+        return results
 
 
 def _returns_rows(statement: str) -> bool:

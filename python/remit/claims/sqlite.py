@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from copy import copy
 from typing import Any
 
+from langgraph.checkpoint.sqlite import SqliteSaver
+
 from .._core import refuse
+from ..commits import GroupCommit, Write
 from .base import VERSION, Store, on_its_loop, to_the_end
 
 _NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
@@ -128,6 +131,8 @@ class SqliteStore(Store):
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        if isinstance(inner, SqliteSaver) and _is_stock(inner):
+            self.groups = GroupCommit(self)
 
     def is_missing(self, error: BaseException) -> bool:
         return isinstance(error, sqlite3.OperationalError) and "no such table" in str(error)
@@ -210,50 +215,56 @@ class SqliteStore(Store):
         store._inner = inner
         return store
 
-    def together(
-        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
-    ) -> tuple[bool, Any]:
+    def commit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        inner = writes[0].inner
         if hasattr(inner, "loop"):
-            return on_its_loop(inner, self.atogether(inner, statement, parameters, name, args))
+            return on_its_loop(inner, self.acommit(writes))
         with inner.lock:
             inner.setup()
             conn = inner.conn
             if not conn.in_transaction:
                 conn.execute("BEGIN IMMEDIATE")
             try:
-                if not conn.execute(statement, parameters).fetchall():
-                    conn.rollback()
-                    return False, None
-                result = getattr(_within(inner), name)(*args)
+                results = [
+                    (True, getattr(_within(w.inner), w.name)(*w.args))
+                    if not w.statement or conn.execute(w.statement, w.parameters).fetchall()
+                    else (False, None)
+                    for w in writes
+                ]
                 conn.commit()
             except BaseException:
                 conn.rollback()
                 raise
-        return True, result
+        return results
 
-    async def atogether(
-        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
-    ) -> tuple[bool, Any]:
-        return await to_the_end(self._atogether(inner, statement, parameters, name, args))
+    async def acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        return await to_the_end(self._acommit(writes))
 
-    async def _atogether(
-        self, inner: Any, statement: str, parameters: tuple[Any, ...], name: str, args: tuple[Any, ...]
-    ) -> tuple[bool, Any]:
+    async def _acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
+        inner = writes[0].inner
         await inner.setup()
         async with inner.lock:
             conn = inner.conn
             try:
                 if not conn.in_transaction:
                     await conn.execute("BEGIN IMMEDIATE")
-                if not await conn.execute_fetchall(statement, parameters):
-                    await conn.rollback()
-                    return False, None
-                result = await getattr(_within(inner), "a" + name)(*args)
+                results = [
+                    (True, await getattr(_within(w.inner), "a" + w.name)(*w.args))
+                    if not w.statement or await conn.execute_fetchall(w.statement, w.parameters)
+                    else (False, None)
+                    for w in writes
+                ]
                 await conn.commit()
             except BaseException:
                 await conn.rollback()
                 raise
-        return True, result
+        return results
+
+
+def _is_stock(inner: Any) -> bool:
+    """Are the methods that store LangGraph's own? Others may count on their own lock, or their own connection."""
+    names = ("put", "put_writes", "cursor", "setup")
+    return all(getattr(type(inner), n) is getattr(SqliteSaver, n) and n not in vars(inner) for n in names)
 
 
 def _within(inner: Any) -> Any:
