@@ -559,8 +559,9 @@ def _serves(loaded: Loaded) -> bool:
 
 
 def _editor(conf: Mapping[str, Any], tup: CheckpointTuple) -> Run:
-    """Who edits a thread, as far as a claim's key goes."""
-    run = Run(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", Intent.NEW_INPUT, None)
+    """Who edits a thread, as far as a claim's key goes. A subgraph is part of its root's runs: whoever edits it must not
+    find one executing."""
+    run = Run(str(conf["thread_id"]), "", Intent.NEW_INPUT, None)
     metadata: Mapping[str, Any] = tup.metadata
     run.lineage = metadata.get(BRANCH)
     return run

@@ -234,10 +234,10 @@ class Thread:
     async def go_on(self) -> tuple[str, Any]:
         return await self.call(None)
 
-    async def state(self) -> Any:
+    async def state(self, **options: Any) -> Any:
         if self.is_async:
-            return await self.graph.aget_state(self.config)
-        return self.graph.get_state(self.config)
+            return await self.graph.aget_state(self.config, **options)
+        return self.graph.get_state(self.config, **options)
 
     async def ids(self) -> dict[str, str]:
         """The ids of the questions that are shown, by what they ask. Those of failed tasks too."""

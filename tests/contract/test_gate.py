@@ -327,6 +327,31 @@ async def test_a_parked_thread_may_be_edited_unless_a_run_executes(world, edit, 
 
 
 @TWO
+async def test_a_subgraphs_state_may_be_edited_unless_a_run_executes(world, ledger):
+    first, second = [await gated(world, nested(asking("q1", ledger=ledger), 1)) for _ in range(2)]
+    await first.start()
+    below: Any = (await first.state(subgraphs=True)).tasks[0].state.config
+
+    async def edit(note: str) -> None:
+        if second.is_async:
+            await second.graph.aupdate_state(below, {"log": [note]})
+        else:
+            second.graph.update_state(below, {"log": [note]})
+
+    await edit("while it waits")
+    assert await second.go_on() == asks("q1")
+    hold = Hold("after q1")
+    running = begin(first, answered("yes"))
+    await hold.reached()
+    with pytest.raises(RemitConsumeConflict):
+        await edit("while a run executes")
+    hold.go()
+    assert await running == gives("yes")
+    assert ledger.fired("effect") == [["yes"]]
+    assert (await second.state()).values["log"] == ["while it waits"]
+
+
+@TWO
 async def test_an_edit_closes_the_question_for_a_late_answer_only_once(world):
     first, second = [await gated(world, one_gate()) for _ in range(2)]
     await first.start()
