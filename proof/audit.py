@@ -245,6 +245,11 @@ END = "<!-- to here -->"
 # Per part of trusted_contract.rs: its promises, the shipped functions that its words are tied to, and the tests.
 PARTS: dict[str, tuple[str, str, str]] = {
     "effects": ("EO", "`Ledger::admit`", "core `ledger.rs`, `specification.rs`"),
+    "durable_effects": (
+        "EO, live",
+        "`effect::decide`",
+        "core `effect.rs`, `specification.rs`; `contract/test_effects.py`, `test_effects_killed.py`",
+    ),
     "durable_prefix": (
         "PC, CV",
         "`Plane::commit`",
@@ -260,6 +265,7 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "showing": ("PC, FD", "`outputs::shows`", "core `outputs.rs`, `specification.rs`; `contract/test_forks.py`"),
     "strays": ("CO-e, live", "`stray::judge`", "core `stray.rs`, `specification.rs`; `contract/test_strays.py`"),
     "recovering": ("RD", "`recovery::plan`", "core `recovery.rs`, `specification.rs`"),
+    "explaining": ("RD", "`explain::on_retry`", "core `explain.rs`, `specification.rs`"),
     "authority": ("CO, live", "`claim::decide`", "core `claim.rs`, `specification.rs`"),
     "effects_under_a_claim": ("CO-e, EO", "none: design", "none"),
     "questions": ("CO, live", "`claim::decide`, `claim::word`", "core `claim.rs`"),

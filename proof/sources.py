@@ -15,8 +15,6 @@ CORE = "crates/remit-core/src"
 
 # Public functions of the core that no specification speaks of, each with its reason.
 UNSPECIFIED = {
-    "effect": "newer than the drafts; every row against every caller, and histories of four workers against a naive reference",
-    "explain": "newer than the drafts; its plans are held against what then runs at every kill point",
     "ids": "a grammar of strings, and the specified core works on integers; tried on every short string",
     "refusal": "a table of texts and its look-up; it decides nothing",
     "sequencer": "newer than the drafts; every history of a few operations is tried, and nothing waits for ever in any",
