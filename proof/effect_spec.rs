@@ -1,5 +1,5 @@
 //! The durable effect: the specification of the shipped `decide`, and the properties of one step.
-use super::claim_spec::lease_end_spec;
+use super::claim_spec;
 use super::effect::*;
 use vstd::prelude::*;
 
@@ -38,7 +38,7 @@ pub open spec fn admit_spec(e: Effect, now: u64, lease: u64) -> (Effect, Verdict
         (e, Verdict::Illegal)
     } else {
         let fence = (e.last + 1) as u64;
-        let until = lease_end_spec(now, lease);
+        let until = claim_spec::lease_end_spec(now, lease);
         (Effect { state: State::Admitted { fence, until }, last: fence }, Verdict::Fresh { fence, until })
     }
 }

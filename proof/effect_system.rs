@@ -90,11 +90,13 @@ pub open spec fn overrule(a: Admission) -> Admission {
     Admission { overruled: true, ..a }
 }
 
-/// A user's retry passes over the admission that is not settled.
-pub open spec fn passed_over(r: Row) -> Seq<Admission> {
-    match r.effect.state {
-        State::Admitted { fence, until: _ } =>
-            r.admissions.update(fence - 1, overrule(r.admissions[fence - 1])),
+/// A user who asks for a retry passes over the admission that is not settled.
+pub open spec fn passed_over(r: Row, i: Input) -> Seq<Admission> {
+    match (r.effect.state, i) {
+        (
+            State::Admitted { fence, until: _ },
+            Input::Admit { now: _, lease: _, holds: _, same: _, owner: _, doubt: Doubt::Retry },
+        ) => r.admissions.update(fence - 1, overrule(r.admissions[fence - 1])),
         _ => r.admissions,
     }
 }
@@ -106,7 +108,7 @@ pub open spec fn asked(r: Row, c: u64, i: Input) -> Row {
         Row {
             effect: d.0,
             result: r.result,
-            admissions: passed_over(r).push(Admission { owner: c, fired: None, overruled: false }),
+            admissions: passed_over(r, i).push(Admission { owner: c, fired: None, overruled: false }),
         }
     } else {
         Row { effect: d.0, ..r }
@@ -723,15 +725,38 @@ pub proof fn theorem_fires_once(w: World, n: Name, i: int, j: int)
     assert(accounted(r, i));
 }
 
-/// No step touches what is done.
+pub open spec fn same_outcome(a: Row, b: Row) -> bool {
+    a.effect == b.effect && a.result == b.result
+}
+
+/// No request touches what is done ...
+proof fn asked_keeps_outcome(r: Row, c: u64, i: Input)
+    requires
+        r.effect.state is Done,
+        i is Admit,
+    ensures
+        same_outcome(asked(r, c, i), r),
+{
+}
+
+/// ... and no word ...
+proof fn deliver_keeps_outcome(r: Row, i: Input, value: nat)
+    requires
+        wf(r.effect),
+        r.effect.state is Done,
+    ensures
+        same_outcome(deliver(r, i, value), r),
+{
+}
+
+/// ... so no step does.
 pub proof fn theorem_done_in_one_step(w: World, s: Step, n: Name)
     requires
         inv(w),
         enabled(w, s),
         row(w, n).effect.state is Done,
     ensures
-        row(step(w, s), n).effect == row(w, n).effect,
-        row(step(w, s), n).result == row(w, n).result,
+        same_outcome(row(step(w, s), n), row(w, n)),
 {
     let r = row(w, n);
     assert(row_inv(r));
@@ -739,13 +764,24 @@ pub proof fn theorem_done_in_one_step(w: World, s: Step, n: Name)
         Step::Claims { step } => {},
         Step::Ask { request } => {
             if request.name == n {
-                step_done_is_for_good(r.effect, input_of(w, request));
+                asked_keeps_outcome(r, request.caller, input_of(w, request));
+                assert(row(ask(w, request), n) == asked(r, request.caller, input_of(w, request)));
+            } else {
+                assert(row(ask(w, request), n) == r);
             }
         },
-        Step::Fire { caller, value } => {},
+        Step::Fire { caller, value } => match belief(w, caller) {
+            Belief::Admitted { name, fence } => {
+                if name == n {
+                    assert(row(step(w, s), n) == fire(r, fence, value));
+                }
+            },
+            Belief::Idle => {},
+        },
         Step::Say { name, input, value } => {
             if name == n {
-                step_done_is_for_good(r.effect, input);
+                deliver_keeps_outcome(r, input, value);
+                assert(row(step(w, s), n) == deliver(r, input, value));
             }
         },
         Step::Leave { caller } => {},
@@ -760,8 +796,7 @@ pub proof fn theorem_result_is_kept(w: World, steps: Seq<Step>, n: Name)
         row(w, n).effect.state is Done,
     ensures
         inv(run(w, steps)),
-        row(run(w, steps), n).effect == row(w, n).effect,
-        row(run(w, steps), n).result == row(w, n).result,
+        same_outcome(row(run(w, steps), n), row(w, n)),
     decreases steps.len(),
 {
     if steps.len() > 0 {
@@ -841,13 +876,12 @@ pub proof fn theorem_owner_in_sight_is_left_alone(w: World, q: Request)
     assert(decide_spec(r.effect, input_of(w, q)).0 == r.effect);
 }
 
-/// (4) Fencing: whoever lost its claim is admitted nowhere, and is told so ...
+/// (4) Fencing: whoever lost its claim is admitted nowhere ...
 pub proof fn theorem_fenced(w: World, q: Request)
     requires
         inv(w),
         q.grant < claim_system::cell(w.claims, q.key).claim.last,
     ensures
-        decide_spec(row(w, q.name).effect, input_of(w, q)).1 == Verdict::Fenced,
         row(ask(w, q), q.name) == row(w, q.name),
 {
     let x = claim_system::cell(w.claims, q.key);
@@ -873,7 +907,7 @@ pub proof fn theorem_late_word_changes_nothing(w: World, n: Name, i: Input, f: u
 
 /// The request is granted, and the caller has the effect in hand.
 pub open spec fn is_admitted(w: World, q: Request) -> bool {
-    let w2 = step(w, Step::Ask { request: q });
+    let w2 = ask(w, q);
     &&& enabled(w, Step::Ask { request: q })
     &&& carries(w2, q.caller, q.name, row(w2, q.name).effect.last)
     &&& enabled(w2, Step::Fire { caller: q.caller, value: 0 })
@@ -897,7 +931,7 @@ pub proof fn theorem_effect_is_not_stuck(w: World, q: Request)
     assert(row_inv(r));
     let y = asked(r, q.caller, input_of(w, q));
     if decide_spec(r.effect, input_of(w, q)).1 is Fresh {
-        let w2 = step(w, Step::Ask { request: q });
+        let w2 = ask(w, q);
         assert(row(w2, q.name) == y);
         assert(belief(w2, q.caller) == (Belief::Admitted { name: q.name, fence: y.effect.last }));
         assert(y.admissions[y.effect.last - 1].fired is None);

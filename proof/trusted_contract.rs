@@ -153,8 +153,7 @@ pub mod durable_effects {
             ({
                 let w = run(init(), steps);
                 &&& row(w, n).result is Some
-                &&& row(run(w, more), n).effect == row(w, n).effect
-                &&& row(run(w, more), n).result == row(w, n).result
+                &&& same_outcome(row(run(w, more), n), row(w, n))
             }),
     {
         theorem_effects_reachable(steps);
