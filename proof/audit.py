@@ -276,7 +276,6 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "recovering": ("RD", "`recovery::plan`", "core `recovery.rs`, `specification.rs`"),
     "explaining": ("RD", "`explain::on_retry`", "core `explain.rs`, `specification.rs`"),
     "authority": ("CO, live", "`claim::decide`", "core `claim.rs`, `specification.rs`"),
-    "effects_under_a_claim": ("CO-e, EO", "none: design", "none"),
     "questions": ("CO, live", "`claim::decide`, `claim::word`", "core `claim.rs`"),
     "questions_in_two_writes": ("CO", "`claim::decide`", "core `claim.rs`"),
     "reference_machine": ("all, live", "none: a machine", "`make model`: the same system, searched to a bound"),
@@ -353,8 +352,7 @@ def document(repo: Path) -> str:
     lines += ["### State of the discharges", ""]
     lines += [f"- ({chr(ord('a') + number)}) {run}" for number, run in enumerate(record.runs())] + [""]
     rows = [
-        [f"`{file.name}`", record.pin(file), record.printed(file), record.state(file)]
-        for file in sources.roots(repo)
+        [f"`{file.name}`", record.pin(file), record.printed(file), record.state(file)] for file in sources.roots(repo)
     ]
     lines += table(["root in `proof/`", "pinned", "last printed", "state"], rows)
     rows = [[f"`{file.name}`", record.printed(file), record.state(file)] for file in sources.negatives(repo)]

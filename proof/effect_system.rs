@@ -1003,6 +1003,7 @@ pub proof fn witness_in_doubt(c: u64, k: claim_system::Key, n: Name)
     assert(enabled(w0, Step::Claims { step: take }));
     assert(run(w0, a1) == w1 && legal(w0, a1));
     assert(claim_system::cell(w0.claims, k) == claim_system::fresh_cell());
+    assert(claim_system::cell(w1.claims, k).claim.last == 1);
     assert(holds_claim(w1, q));
     let r0 = fresh_row();
     assert(row(w1, n) == r0);

@@ -652,31 +652,6 @@ pub mod authority {
     }
 }
 
-/// CO-e, EO: an effect under a claim. Design: no shipped function admits one yet.
-pub mod effects_under_a_claim {
-    use crate::claim_spec::*;
-    use crate::claim_system::*;
-    use vstd::prelude::*;
-
-    /// The effect of one authority is admitted at most once, and then to the holder.
-    pub proof fn an_effect_is_admitted_once_to_the_holder(steps: Seq<Step>, next: Step, k: Key)
-        requires
-            legal(init(), steps),
-            enabled(run(init(), steps), next),
-        ensures
-            ({
-                let x = cell(run(init(), steps), k);
-                let y = cell(step(run(init(), steps), next), k);
-                &&& x.fired <= 1
-                &&& y.fired > x.fired ==> x.fired == 0 && exists|owner: u64, fence: u64|
-                    #[trigger] holds(x.claim, owner, fence) && granted_to(x, owner, fence)
-            }),
-    {
-        theorem_reachable(steps);
-        theorem_effect_once(run(init(), steps), next, k);
-    }
-}
-
 /// CO: a thread that is answered, parks again and moves on.
 pub mod questions {
     use crate::claim_keys::*;

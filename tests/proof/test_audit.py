@@ -149,7 +149,9 @@ def test_the_pinned_counts_are_demanded(few: Path, tmp_path_factory: pytest.Temp
 
 def test_the_counts_that_were_printed_are_the_computed_ones() -> None:
     record = audit.Record(REPO)
-    printed = {root.stem: record.pinned(root) for root in sources.roots(REPO) if "pinned" in record.entries[record.name(root)]}
+    printed = {
+        root.stem: record.pinned(root) for root in sources.roots(REPO) if "pinned" in record.entries[record.name(root)]
+    }
     assert len(printed) >= 8
     assert printed == {stem: sources.count_items(REPO / f"proof/{stem}.rs") for stem in printed}
 
