@@ -257,7 +257,7 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "durable_effects": (
         "EO, live",
         "`effect::decide`",
-        "core `effect.rs`, `specification.rs`; `contract/test_effects.py`, `test_effects_killed.py`",
+        "core `effect.rs`, `specification.rs`; `contract/test_effects.py`, `test_effects_killed.py`; `make model-proof`: the same machine",
     ),
     "durable_prefix": (
         "PC, CV",
