@@ -686,6 +686,7 @@ pub proof fn theorem_earlier_admission_is_void(w: World, n: Name, i: int)
     assert(accounted(r, i));
     let f = (i + 1) as u64;
     assert(f == i + 1);
+    assert(r.admissions[f - 1] == r.admissions[i]);
     assert forall|c: u64| !(#[trigger] carries(w, c, n, f)) by {
         assert(caller_ok(w, c));
         if carries(w, c, n, f) {
@@ -705,7 +706,13 @@ pub proof fn theorem_one_fresh_admission(w: World, q: Request, i: int)
 {
     let r = row(w, q.name);
     assert(row_inv(r));
-    if !r.admissions[i].overruled && !stands(r, i + 1) {
+    let y = asked(r, q.caller, input_of(w, q));
+    if stands(r, i + 1) {
+        assert(r.effect.state is Admitted && q.doubt == Doubt::Retry);
+        assert(y.admissions[i] == passed_over(r, input_of(w, q))[i]);
+    } else if r.admissions[i].overruled {
+        assert(y.admissions[i] == passed_over(r, input_of(w, q))[i]);
+    } else {
         theorem_earlier_admission_is_void(w, q.name, i);
     }
 }
