@@ -30,12 +30,10 @@ pub open spec fn enabled(w: World, s: Step) -> bool {
     match s {
         Step::Tick { to } => to >= w.now,
         Step::Deliver { key: _, input } => timed(input, w.now),
-        Step::DeliverAdmit { key: _, owner: _, fence: _ } => true,
         Step::Acquire { worker, key: _, lease: _ } => belief(w, worker) is Idle,
         Step::Renew { worker, lease: _ } => belief(w, worker) is Running,
         Step::Consume { worker } => belief(w, worker) is Running,
         Step::Release { worker, why: _ } => belief(w, worker) is Running,
-        Step::Admit { worker } => belief(w, worker) is Running,
         Step::Stop { worker } => belief(w, worker) is Running,
         Step::Wake { worker } => belief(w, worker) is Stopped,
         Step::Crash { worker } => !(belief(w, worker) is Idle),

@@ -69,7 +69,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
     let r = next(x.claim, i);
     Cell {
         claim: r.0,
-        effect: x.effect,
         grants: match (i, r.1) {
             (Input::Acquire { owner, now: _, lease: _ }, Verdict::Granted { fence, lease_end }) =>
                 x.grants.push(Grant { fence, owner, lease_end }),
@@ -78,7 +77,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
             _ => x.grants,
         },
         consumptions: if i is Consume && r.1 is Accepted { x.consumptions + 1 } else { x.consumptions },
-        fired: x.fired,
         revoked: match (i, r.1) {
             (Input::Release { owner: _, fence, why: _ }, Verdict::Accepted) => x.revoked.insert(fence),
             (Input::DeclareDead { owner: _, fence }, Verdict::Accepted) => x.revoked.insert(fence),
@@ -91,8 +89,6 @@ pub open spec fn step(w: World, s: Step) -> World {
     match s {
         Step::Tick { to } => World { now: to, ..w },
         Step::Deliver { key, input } => set_cell(w, key, deliver(cell(w, key), input)),
-        Step::DeliverAdmit { key, owner, fence } =>
-            set_cell(w, key, deliver_admission(cell(w, key), owner, fence)),
         Step::Acquire { worker, key, lease } => {
             let i = Input::Acquire { owner: worker, now: w.now, lease };
             let w2 = set_cell(w, key, deliver(cell(w, key), i));
@@ -126,11 +122,6 @@ pub open spec fn step(w: World, s: Step) -> World {
             },
             _ => w,
         },
-        Step::Admit { worker } => match belief(w, worker) {
-            Belief::Running { key, fence } =>
-                set_cell(w, key, deliver_admission(cell(w, key), worker, fence)),
-            _ => w,
-        },
         Step::Stop { worker } => match belief(w, worker) {
             Belief::Running { key, fence } =>
                 set_belief(w, worker, Belief::Stopped { key, fence }),
@@ -161,7 +152,7 @@ pub open spec fn run(w: World, steps: Seq<Step>) -> World
 }
 
 /// ... and an owner whose claim was taken over, waking up whenever it likes, changes nothing:
-/// its consumption, its release, its renewal and its admission are refused.
+/// its consumption, its release and its renewal are refused.
 pub proof fn theorem_stale_owner_inert(w: World, a: u64, k: Key, f: u64, lease: u64, why: Why)
     requires
         inv(w),
@@ -171,7 +162,6 @@ pub proof fn theorem_stale_owner_inert(w: World, a: u64, k: Key, f: u64, lease: 
         cell(step(w, Step::Consume { worker: a }), k) == cell(w, k), // FAILS
         cell(step(w, Step::Release { worker: a, why }), k) == cell(w, k),
         cell(step(w, Step::Renew { worker: a, lease }), k) == cell(w, k),
-        cell(step(w, Step::Admit { worker: a }), k) == cell(w, k),
 {
     assert(cell_inv(cell(w, k), w.now));
     assert(belief_ok(w, a));

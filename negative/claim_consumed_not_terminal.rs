@@ -77,7 +77,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
     let r = next(x.claim, i);
     Cell {
         claim: r.0,
-        effect: x.effect,
         grants: match (i, r.1) {
             (Input::Acquire { owner, now: _, lease: _ }, Verdict::Granted { fence, lease_end }) =>
                 x.grants.push(Grant { fence, owner, lease_end }),
@@ -86,7 +85,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
             _ => x.grants,
         },
         consumptions: if i is Consume && r.1 is Accepted { x.consumptions + 1 } else { x.consumptions },
-        fired: x.fired,
         revoked: match (i, r.1) {
             (Input::Release { owner: _, fence, why: _ }, Verdict::Accepted) => x.revoked.insert(fence),
             (Input::DeclareDead { owner: _, fence }, Verdict::Accepted) => x.revoked.insert(fence),
@@ -99,8 +97,6 @@ pub open spec fn step(w: World, s: Step) -> World {
     match s {
         Step::Tick { to } => World { now: to, ..w },
         Step::Deliver { key, input } => set_cell(w, key, deliver(cell(w, key), input)),
-        Step::DeliverAdmit { key, owner, fence } =>
-            set_cell(w, key, deliver_admission(cell(w, key), owner, fence)),
         Step::Acquire { worker, key, lease } => {
             let i = Input::Acquire { owner: worker, now: w.now, lease };
             let w2 = set_cell(w, key, deliver(cell(w, key), i));
@@ -134,11 +130,6 @@ pub open spec fn step(w: World, s: Step) -> World {
             },
             _ => w,
         },
-        Step::Admit { worker } => match belief(w, worker) {
-            Belief::Running { key, fence } =>
-                set_cell(w, key, deliver_admission(cell(w, key), worker, fence)),
-            _ => w,
-        },
         Step::Stop { worker } => match belief(w, worker) {
             Belief::Running { key, fence } =>
                 set_belief(w, worker, Belief::Stopped { key, fence }),
@@ -168,14 +159,13 @@ pub open spec fn run(w: World, steps: Seq<Step>) -> World
     if steps.len() == 0 { w } else { step(run(w, steps.drop_last()), steps.last()) }
 }
 
-/// Counts: the row knows how often it was consumed and its effect admitted.
+/// Counts: the row knows how often it was consumed.
 proof fn deliver_counts(x: Cell, i: Input, now: u64)
     requires
         cell_inv(x, now),
         timed(i, now),
     ensures
         consumption_counted(deliver(x, i)), // FAILS
-        effect_counted(deliver(x, i)),
 {
 }
 

@@ -69,7 +69,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
     let r = next(x.claim, i);
     Cell {
         claim: r.0,
-        effect: x.effect,
         grants: match (i, r.1) {
             (Input::Acquire { owner, now: _, lease: _ }, Verdict::Granted { fence, lease_end }) =>
                 x.grants.push(Grant { fence, owner, lease_end }),
@@ -78,7 +77,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
             _ => x.grants,
         },
         consumptions: if i is Consume && r.1 is Accepted { x.consumptions + 1 } else { x.consumptions },
-        fired: x.fired,
         revoked: match (i, r.1) {
             (Input::Release { owner: _, fence, why: _ }, Verdict::Accepted) => x.revoked.insert(fence),
             (Input::DeclareDead { owner: _, fence }, Verdict::Accepted) => x.revoked.insert(fence),
@@ -91,8 +89,6 @@ pub open spec fn step(w: World, s: Step) -> World {
     match s {
         Step::Tick { to } => World { now: to, ..w },
         Step::Deliver { key, input } => set_cell(w, key, deliver(cell(w, key), input)),
-        Step::DeliverAdmit { key, owner, fence } =>
-            set_cell(w, key, deliver_admission(cell(w, key), owner, fence)),
         Step::Acquire { worker, key, lease } => {
             let i = Input::Acquire { owner: worker, now: w.now, lease };
             let w2 = set_cell(w, key, deliver(cell(w, key), i));
@@ -124,11 +120,6 @@ pub open spec fn step(w: World, s: Step) -> World {
                 let i = Input::Release { owner: worker, fence, why };
                 set_belief(set_cell(w, key, deliver(cell(w, key), i)), worker, Belief::Idle)
             },
-            _ => w,
-        },
-        Step::Admit { worker } => match belief(w, worker) {
-            Belief::Running { key, fence } =>
-                set_cell(w, key, deliver_admission(cell(w, key), worker, fence)),
             _ => w,
         },
         Step::Stop { worker } => match belief(w, worker) {

@@ -1,5 +1,4 @@
-//! The consume claim: the specification of the shipped `decide`, the properties of one step, and the admission of an
-//! effect under a claim, which is design: no shipped function has it yet.
+//! The consume claim: the specification of the shipped `decide`, and the properties of one step.
 use super::claim::*;
 use vstd::prelude::*;
 
@@ -152,34 +151,6 @@ pub open spec fn word_spec(owner: u64, fence: u64, fate: Fate) -> Input {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The effect ledger's admission under a claim
-// ---------------------------------------------------------------------------------------------
-
-/// The ledger's row for one authority's effect.
-#[derive(Clone, Copy)]
-pub enum Effect {
-    None,
-    Admitted { fence: u64 },
-}
-
-#[derive(Clone, Copy)]
-pub enum Admission {
-    Fresh,                          // run the effect, once
-    Already { fence: u64 },         // the grant with this fence was admitted before
-    Refused { why: Verdict },       // not the current holder
-}
-
-pub open spec fn admission_spec(c: Claim, e: Effect, owner: u64, fence: u64) -> (Effect, Admission) {
-    match standing_spec(c, owner, fence) {
-        Standing::Current => match e {
-            Effect::None => (Effect::Admitted { fence }, Admission::Fresh),
-            Effect::Admitted { fence: f } => (e, Admission::Already { fence: f }),
-        },
-        s => (e, Admission::Refused { why: refusal(s) }),
-    }
-}
-
-// ---------------------------------------------------------------------------------------------
 // Properties of one step
 // ---------------------------------------------------------------------------------------------
 
@@ -320,20 +291,6 @@ pub proof fn step_not_stuck(c: Claim, owner: u64, now: u64, lease: u64, why: Why
                 &&& next(g.0, Input::Consume { owner, fence: g.1->Granted_fence }).1 is Accepted
             }
         }),
-{
-}
-
-/// An admission is fresh at most once per ledger row, and only for the current holder.
-pub proof fn admission_once(c: Claim, c2: Claim, e: Effect, o: u64, f: u64, o2: u64, f2: u64)
-    ensures
-        admission_spec(c, e, o, f).1 is Fresh ==> holds(c, o, f) && e is None,
-        admission_spec(c, e, o, f).1 is Fresh ==> !(admission_spec(
-            c2,
-            admission_spec(c, e, o, f).0,
-            o2,
-            f2,
-        ).1 is Fresh),
-        !(admission_spec(c, e, o, f).1 is Fresh) ==> admission_spec(c, e, o, f).0 == e,
 {
 }
 

@@ -26,13 +26,11 @@ pub struct Grant {
     pub lease_end: u64,
 }
 
-/// One row of the store (claim, effect) and what an onlooker remembers of it.
+/// One row of the store, and what an onlooker remembers of it.
 pub struct Cell {
     pub claim: Claim,
-    pub effect: Effect,
     pub grants: Seq<Grant>,      // every grant so far, in order
     pub consumptions: nat,       // accepted Consume inputs
-    pub fired: nat,              // fresh admissions of the effect
     pub revoked: Set<u64>,       // fences given back, freed by a person or declared dead
 }
 
@@ -51,10 +49,8 @@ pub struct World {
 pub open spec fn fresh_cell() -> Cell {
     Cell {
         claim: fresh_spec(),
-        effect: Effect::None,
         grants: Seq::empty(),
         consumptions: 0,
-        fired: 0,
         revoked: Set::empty(),
     }
 }
@@ -88,7 +84,6 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
     let r = next(x.claim, i);
     Cell {
         claim: r.0,
-        effect: x.effect,
         grants: match (i, r.1) {
             (Input::Acquire { owner, now: _, lease: _ }, Verdict::Granted { fence, lease_end }) =>
                 x.grants.push(Grant { fence, owner, lease_end }),
@@ -97,21 +92,11 @@ pub open spec fn deliver(x: Cell, i: Input) -> Cell {
             _ => x.grants,
         },
         consumptions: if i is Consume && r.1 is Accepted { x.consumptions + 1 } else { x.consumptions },
-        fired: x.fired,
         revoked: match (i, r.1) {
             (Input::Release { owner: _, fence, why: _ }, Verdict::Accepted) => x.revoked.insert(fence),
             (Input::DeclareDead { owner: _, fence }, Verdict::Accepted) => x.revoked.insert(fence),
             _ => x.revoked,
         },
-    }
-}
-
-pub open spec fn deliver_admission(x: Cell, owner: u64, fence: u64) -> Cell {
-    let r = admission_spec(x.claim, x.effect, owner, fence);
-    Cell {
-        effect: r.0,
-        fired: if r.1 is Fresh { x.fired + 1 } else { x.fired },
-        ..x
     }
 }
 
@@ -131,13 +116,11 @@ pub enum Step {
     // Any input for any row from anybody, whose answer nobody hears: a lost answer, a late or
     // repeated message, a forged one, a person's release, a declaration of death, right or wrong.
     Deliver { key: Key, input: Input },
-    DeliverAdmit { key: Key, owner: u64, fence: u64 },
     // A worker's own call, answer heard.
     Acquire { worker: u64, key: Key, lease: u64 },
     Renew { worker: u64, lease: u64 },
     Consume { worker: u64 },
     Release { worker: u64, why: Why },
-    Admit { worker: u64 },
     Stop { worker: u64 },
     Wake { worker: u64 },
     Crash { worker: u64 },
@@ -147,12 +130,10 @@ pub open spec fn enabled(w: World, s: Step) -> bool {
     match s {
         Step::Tick { to } => to >= w.now,
         Step::Deliver { key: _, input } => timed(input, w.now),
-        Step::DeliverAdmit { key: _, owner: _, fence: _ } => true,
         Step::Acquire { worker, key: _, lease: _ } => belief(w, worker) is Idle,
         Step::Renew { worker, lease: _ } => belief(w, worker) is Running,
         Step::Consume { worker } => belief(w, worker) is Running,
         Step::Release { worker, why: _ } => belief(w, worker) is Running,
-        Step::Admit { worker } => belief(w, worker) is Running,
         Step::Stop { worker } => belief(w, worker) is Running,
         Step::Wake { worker } => belief(w, worker) is Stopped,
         Step::Crash { worker } => !(belief(w, worker) is Idle),
@@ -163,8 +144,6 @@ pub open spec fn step(w: World, s: Step) -> World {
     match s {
         Step::Tick { to } => World { now: to, ..w },
         Step::Deliver { key, input } => set_cell(w, key, deliver(cell(w, key), input)),
-        Step::DeliverAdmit { key, owner, fence } =>
-            set_cell(w, key, deliver_admission(cell(w, key), owner, fence)),
         Step::Acquire { worker, key, lease } => {
             let i = Input::Acquire { owner: worker, now: w.now, lease };
             let w2 = set_cell(w, key, deliver(cell(w, key), i));
@@ -196,11 +175,6 @@ pub open spec fn step(w: World, s: Step) -> World {
                 let i = Input::Release { owner: worker, fence, why };
                 set_belief(set_cell(w, key, deliver(cell(w, key), i)), worker, Belief::Idle)
             },
-            _ => w,
-        },
-        Step::Admit { worker } => match belief(w, worker) {
-            Belief::Running { key, fence } =>
-                set_cell(w, key, deliver_admission(cell(w, key), worker, fence)),
             _ => w,
         },
         Step::Stop { worker } => match belief(w, worker) {
@@ -262,17 +236,12 @@ pub open spec fn consumption_counted(x: Cell) -> bool {
     x.consumptions == (if x.claim.state is Consumed { 1nat } else { 0nat })
 }
 
-pub open spec fn effect_counted(x: Cell) -> bool {
-    &&& x.fired == (if x.effect is None { 0nat } else { 1nat })
-    &&& x.effect is Admitted ==> 1 <= x.effect->Admitted_fence <= x.claim.last
-}
-
 pub open spec fn all_accounted(x: Cell, now: u64) -> bool {
     forall|i: int| 0 <= i < x.grants.len() ==> #[trigger] accounted(x, i, now)
 }
 
 pub open spec fn cell_inv(x: Cell, now: u64) -> bool {
-    numbered(x) && consumption_counted(x) && effect_counted(x) && all_accounted(x, now)
+    numbered(x) && consumption_counted(x) && all_accounted(x, now)
 }
 
 pub open spec fn belief_ok(w: World, a: u64) -> bool {
@@ -310,14 +279,13 @@ proof fn deliver_numbers(x: Cell, i: Input, now: u64)
 {
 }
 
-/// Counts: the row knows how often it was consumed and its effect admitted.
+/// Counts: the row knows how often it was consumed.
 proof fn deliver_counts(x: Cell, i: Input, now: u64)
     requires
         cell_inv(x, now),
         timed(i, now),
     ensures
         consumption_counted(deliver(x, i)),
-        effect_counted(deliver(x, i)),
 {
 }
 
@@ -346,22 +314,6 @@ proof fn deliver_keeps(x: Cell, i: Input, now: u64)
     deliver_counts(x, i, now);
     assert forall|j: int| 0 <= j < y.grants.len() implies #[trigger] accounted(y, j, now) by {
         deliver_accounts(x, i, now, j);
-    }
-}
-
-proof fn admission_keeps(x: Cell, owner: u64, fence: u64, now: u64)
-    requires
-        cell_inv(x, now),
-    ensures
-        numbered(deliver_admission(x, owner, fence)),
-        consumption_counted(deliver_admission(x, owner, fence)),
-        effect_counted(deliver_admission(x, owner, fence)),
-        all_accounted(deliver_admission(x, owner, fence), now),
-        extends(x.grants, deliver_admission(x, owner, fence).grants),
-{
-    let y = deliver_admission(x, owner, fence);
-    assert forall|j: int| 0 <= j < y.grants.len() implies #[trigger] accounted(y, j, now) by {
-        assert(accounted(x, j, now));
     }
 }
 
@@ -463,23 +415,6 @@ proof fn keeps_deliver(w: World, key: Key, input: Input)
     frame(w, key, deliver(cell(w, key), input), 0, Belief::Idle, step(w, Step::Deliver { key, input }));
 }
 
-proof fn keeps_deliver_admission(w: World, key: Key, owner: u64, fence: u64)
-    requires
-        inv(w),
-    ensures
-        inv(step(w, Step::DeliverAdmit { key, owner, fence })),
-{
-    admission_keeps(cell(w, key), owner, fence, w.now);
-    frame(
-        w,
-        key,
-        deliver_admission(cell(w, key), owner, fence),
-        0,
-        Belief::Idle,
-        step(w, Step::DeliverAdmit { key, owner, fence }),
-    );
-}
-
 proof fn keeps_acquire(w: World, worker: u64, key: Key, lease: u64)
     requires
         inv(w),
@@ -528,29 +463,6 @@ proof fn keeps_worker_word(w: World, s: Step)
     }
 }
 
-proof fn keeps_admission(w: World, worker: u64)
-    requires
-        inv(w),
-        belief(w, worker) is Running,
-    ensures
-        inv(step(w, Step::Admit { worker })),
-{
-    match belief(w, worker) {
-        Belief::Running { key, fence } => {
-            admission_keeps(cell(w, key), worker, fence, w.now);
-            frame(
-                w,
-                key,
-                deliver_admission(cell(w, key), worker, fence),
-                0,
-                Belief::Idle,
-                step(w, Step::Admit { worker }),
-            );
-        },
-        _ => {},
-    }
-}
-
 proof fn keeps_stop_wake_crash(w: World, s: Step)
     requires
         inv(w),
@@ -586,12 +498,10 @@ pub proof fn step_keeps(w: World, s: Step)
     match s {
         Step::Tick { to } => keeps_tick(w, to),
         Step::Deliver { key, input } => keeps_deliver(w, key, input),
-        Step::DeliverAdmit { key, owner, fence } => keeps_deliver_admission(w, key, owner, fence),
         Step::Acquire { worker, key, lease } => keeps_acquire(w, worker, key, lease),
         Step::Renew { worker, lease } => keeps_worker_word(w, s),
         Step::Consume { worker } => keeps_worker_word(w, s),
         Step::Release { worker, why } => keeps_worker_word(w, s),
-        Step::Admit { worker } => keeps_admission(w, worker),
         Step::Stop { worker } => keeps_stop_wake_crash(w, s),
         Step::Wake { worker } => keeps_stop_wake_crash(w, s),
         Step::Crash { worker } => keeps_stop_wake_crash(w, s),
@@ -656,7 +566,7 @@ pub proof fn theorem_fences_increase(w: World, s: Step, k: Key, i: int, j: int)
     rows_step(w, s, k);
 }
 
-/// A step touches a row by one input, by one admission, or not at all.
+/// A step touches a row by one input, or not at all.
 pub proof fn rows_step(w: World, s: Step, k: Key)
     requires
         inv(w),
@@ -668,7 +578,6 @@ pub proof fn rows_step(w: World, s: Step, k: Key)
             let y = cell(step(w, s), k);
             ||| y == x
             ||| exists|i: Input| timed(i, w.now) && y == #[trigger] deliver(x, i)
-            ||| exists|o: u64, f: u64| y == #[trigger] deliver_admission(x, o, f)
         }),
 {
     let x = cell(w, k);
@@ -677,9 +586,6 @@ pub proof fn rows_step(w: World, s: Step, k: Key)
     match s {
         Step::Deliver { key, input } => {
             if key == k { deliver_keeps(x, input, w.now); }
-        },
-        Step::DeliverAdmit { key, owner, fence } => {
-            if key == k { admission_keeps(x, owner, fence, w.now); }
         },
         Step::Acquire { worker, key, lease } => {
             let i = Input::Acquire { owner: worker, now: w.now, lease };
@@ -718,15 +624,6 @@ pub proof fn rows_step(w: World, s: Step, k: Key)
             },
             _ => {},
         },
-        Step::Admit { worker } => match belief(w, worker) {
-            Belief::Running { key, fence } => {
-                if key == k {
-                    admission_keeps(x, worker, fence, w.now);
-                    assert(cell(step(w, s), k) == deliver_admission(x, worker, fence));
-                }
-            },
-            _ => {},
-        },
         _ => {},
     }
 }
@@ -751,7 +648,6 @@ pub proof fn theorem_consumed_terminal(w: World, s: Step, k: Key)
     ensures
         cell(step(w, s), k).claim == cell(w, k).claim,
         cell(step(w, s), k).consumptions == cell(w, k).consumptions,
-        cell(step(w, s), k).fired == cell(w, k).fired,
 {
     rows_step(w, s, k);
 }
@@ -779,7 +675,7 @@ pub proof fn theorem_consumed_for_ever(w: World, steps: Seq<Step>, k: Key)
 }
 
 /// ... and an owner whose claim was taken over, waking up whenever it likes, changes nothing:
-/// its consumption, its release, its renewal and its admission are refused.
+/// its consumption, its release and its renewal are refused.
 pub proof fn theorem_stale_owner_inert(w: World, a: u64, k: Key, f: u64, lease: u64, why: Why)
     requires
         inv(w),
@@ -789,7 +685,6 @@ pub proof fn theorem_stale_owner_inert(w: World, a: u64, k: Key, f: u64, lease: 
         cell(step(w, Step::Consume { worker: a }), k) == cell(w, k),
         cell(step(w, Step::Release { worker: a, why }), k) == cell(w, k),
         cell(step(w, Step::Renew { worker: a, lease }), k) == cell(w, k),
-        cell(step(w, Step::Admit { worker: a }), k) == cell(w, k),
 {
     assert(cell_inv(cell(w, k), w.now));
     assert(belief_ok(w, a));
@@ -809,31 +704,6 @@ pub proof fn theorem_stale_owner_told(w: World, a: u64, k: Key, f: u64)
 {
     assert(cell_inv(cell(w, k), w.now));
     assert(belief_ok(w, a));
-}
-
-/// (4) CO-e: the effect of one authority is freshly admitted at most once, ever; and the moment
-/// it is, the admitted worker is the current holder.
-pub proof fn theorem_effect_once(w: World, s: Step, k: Key)
-    requires
-        inv(w),
-        enabled(w, s),
-    ensures
-        cell(w, k).fired <= 1,
-        cell(step(w, s), k).fired >= cell(w, k).fired,
-        cell(step(w, s), k).fired > cell(w, k).fired ==> cell(w, k).fired == 0 && exists|
-            o: u64,
-            f: u64,
-        | #[trigger] holds(cell(w, k).claim, o, f) && granted_to(cell(w, k), o, f),
-{
-    let x = cell(w, k);
-    let y = cell(step(w, s), k);
-    assert(cell_inv(x, w.now));
-    rows_step(w, s, k);
-    if y.fired > x.fired {
-        let (o, f) = choose|o: u64, f: u64| y == #[trigger] deliver_admission(x, o, f);
-        assert(y == deliver_admission(x, o, f));
-        assert(holds(x.claim, o, f) && granted_to(x, o, f));
-    }
 }
 
 /// No theft: while its lease runs and nobody revoked it, a grant is in force or consumed by itself.
@@ -880,7 +750,7 @@ pub proof fn theorem_revoked_by_name(w: World, s: Step, k: Key, f: u64)
     }
 }
 
-/// (5) No stuck state: from every reachable state in which the authority is not consumed, a fresh
+/// (4) No stuck state: from every reachable state in which the authority is not consumed, a fresh
 /// worker gets the grant, carries the current fence, and its consumption is accepted -- by waiting
 /// for the lease's end, or at once after a declaration of death or a release; at once when free.
 pub proof fn theorem_not_stuck(w: World, k: Key, a: u64, lease: u64)
@@ -953,7 +823,7 @@ pub proof fn theorem_compare_and_swap(w: World, k: Key, read: Claim, i: Input)
     step_keeps(w, Step::Deliver { key: k, input: i });
 }
 
-/// (6a) Two keys never meet: a step that works on one row leaves every other row as it was.
+/// (5) Two keys never meet: a step that works on one row leaves every other row as it was.
 pub proof fn theorem_keys_independent(w: World, k: Key, i: Input, q: Key)
     requires
         q != k,

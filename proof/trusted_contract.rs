@@ -35,6 +35,16 @@ pub mod commit_spec;
 pub mod consume_count;
 #[path = "contract.rs"]
 pub mod contract;
+#[path = "../crates/remit-core/src/effect.rs"]
+pub mod effect;
+#[path = "effect_spec.rs"]
+pub mod effect_spec;
+#[path = "effect_system.rs"]
+pub mod effect_system;
+#[path = "../crates/remit-core/src/explain.rs"]
+pub mod explain;
+#[path = "explain_spec.rs"]
+pub mod explain_spec;
 #[path = "fault_matrix.rs"]
 pub mod fault_matrix;
 #[path = "../crates/remit-core/src/ledger.rs"]
@@ -91,6 +101,129 @@ pub mod effects {
             log.is_prefix_of(run(log, requests)),
     {
         theorem_append_only(log, requests);
+    }
+}
+
+/// EO: the durable effect, with fencing. Any number of callers, effects and claims, any interleaving of `Step`s.
+pub mod durable_effects {
+    use crate::claim_system;
+    use crate::effect::*;
+    use crate::effect_spec::*;
+    use crate::effect_system::*;
+    use vstd::prelude::*;
+
+    /// When ⟨branch, task, effect, key⟩ is freshly admitted, every earlier admission of it is over without having fired, or
+    /// is passed over by the user's wish or a person's word.
+    pub proof fn one_admission_is_fresh(steps: Seq<Step>, q: Request, i: int)
+        requires
+            legal(init(), steps),
+            decide_spec(row(run(init(), steps), q.name).effect, input_of(run(init(), steps), q)).1 is Fresh,
+            0 <= i < row(run(init(), steps), q.name).admissions.len(),
+        ensures
+            ({
+                let w = run(init(), steps);
+                asked(row(w, q.name), q.caller, input_of(w, q)).admissions[i].overruled || void(w, q.name, i)
+            }),
+    {
+        theorem_effects_reachable(steps);
+        theorem_one_fresh_admission(run(init(), steps), q, i);
+    }
+
+    /// It has fired under two admissions only where the first was passed over by the user's wish or a person's word.
+    pub proof fn an_effect_fires_once(steps: Seq<Step>, n: Name, i: int, j: int)
+        requires
+            legal(init(), steps),
+            0 <= i < j < row(run(init(), steps), n).admissions.len(),
+            row(run(init(), steps), n).admissions[i].fired is Some,
+            row(run(init(), steps), n).admissions[j].fired is Some,
+        ensures
+            row(run(init(), steps), n).admissions[i].overruled,
+    {
+        theorem_effects_reachable(steps);
+        theorem_fires_once(run(init(), steps), n, i, j);
+    }
+
+    /// A recorded result is never lost or changed.
+    pub proof fn a_result_is_kept(steps: Seq<Step>, more: Seq<Step>, n: Name)
+        requires
+            legal(init(), steps),
+            legal(run(init(), steps), more),
+            row(run(init(), steps), n).effect.state is Done,
+        ensures
+            ({
+                let w = run(init(), steps);
+                &&& row(w, n).result is Some
+                &&& same_outcome(row(run(w, more), n), row(w, n))
+            }),
+    {
+        theorem_effects_reachable(steps);
+        theorem_result_is_what_it_returned(run(init(), steps), n);
+        theorem_result_is_kept(run(init(), steps), more, n);
+    }
+
+    /// In doubt is exactly: admitted, not done, and whoever was admitted is gone.
+    pub proof fn in_doubt_is_admitted_and_gone(steps: Seq<Step>, n: Name, owner: Owner, now: u64)
+        requires
+            legal(init(), steps),
+            sees(run(init(), steps), n, owner),
+        ensures
+            ({
+                let w = run(init(), steps);
+                in_doubt(row(w, n).effect, owner, now) <==> row(w, n).effect.state is Admitted && row(w, n).result is None
+                    && gone(w, n, row(w, n).effect.last)
+            }),
+    {
+        theorem_effects_reachable(steps);
+        theorem_in_doubt_is_admitted_and_gone(run(init(), steps), n, owner, now);
+    }
+
+    /// Whoever lost its claim is admitted nowhere; and the word of an admission that is over changes nothing.
+    pub proof fn a_stale_caller_changes_nothing(steps: Seq<Step>, q: Request, i: Input, f: u64, value: nat)
+        requires
+            legal(init(), steps),
+        ensures
+            ({
+                let w = run(init(), steps);
+                &&& q.grant < claim_system::cell(w.claims, q.key).claim.last ==> row(ask(w, q), q.name) == row(w, q.name)
+                &&& speaks_of(i, f) && f < row(w, q.name).effect.last ==> row(
+                    step(w, Step::Say { name: q.name, input: i, value }),
+                    q.name,
+                ) == row(w, q.name)
+            }),
+    {
+        let w = run(init(), steps);
+        theorem_effects_reachable(steps);
+        if q.grant < claim_system::cell(w.claims, q.key).claim.last {
+            theorem_fenced(w, q);
+        }
+        if speaks_of(i, f) && f < row(w, q.name).effect.last {
+            theorem_late_word_changes_nothing(w, q.name, i, f, value);
+        }
+    }
+
+    /// An effect that is not done is had by a caller that holds its claim: at once if it is free, by the user's wish if
+    /// its owner is gone.
+    pub proof fn no_effect_is_stuck(steps: Seq<Step>, q: Request)
+        requires
+            legal(init(), steps),
+            ({
+                let w = run(init(), steps);
+                &&& belief(w, q.caller) is Idle
+                &&& holds_claim(w, q)
+                &&& q.now <= w.claims.now
+                &&& q.same && q.heard
+                &&& row(w, q.name).effect.last < u64::MAX
+            }),
+        ensures
+            ({
+                let w = run(init(), steps);
+                &&& row(w, q.name).effect.state is Free ==> is_admitted(w, q)
+                &&& row(w, q.name).effect.state is Admitted && q.owner == Owner::Gone && q.doubt == Doubt::Retry
+                    ==> is_admitted(w, q)
+            }),
+    {
+        theorem_effects_reachable(steps);
+        theorem_effect_is_not_stuck(run(init(), steps), q);
     }
 }
 
@@ -371,6 +504,31 @@ pub mod recovering {
     }
 }
 
+/// RD: what is told of a retry.
+pub mod explaining {
+    use crate::explain::*;
+    use crate::explain_spec::*;
+    use vstd::prelude::*;
+
+    /// A task is left out exactly if it is through, and asks again exactly if its question is open.
+    pub proof fn the_plan_is_what_the_log_says(f: Facts)
+        ensures
+            step_spec(f) == Step::Skip <==> is_through(f),
+            step_spec(f) == Step::Ask <==> !is_through(f) && f.parked && !f.answered,
+    {
+        theorem_skips_what_is_through(f);
+        theorem_asks_what_is_open(f);
+    }
+
+    /// The reason that is told is a fact of the log.
+    pub proof fn the_reason_is_a_fact(f: Facts)
+        ensures
+            is_a_fact(f, why_spec(f)),
+    {
+        theorem_the_reason_is_a_fact(f);
+    }
+}
+
 /// CO: an authority is taken once. Any number of workers, any interleaving of `Step`s.
 pub mod authority {
     use crate::claim::*;
@@ -491,31 +649,6 @@ pub mod authority {
     {
         theorem_reachable(steps);
         theorem_not_stuck(run(init(), steps), k, worker, lease);
-    }
-}
-
-/// CO-e, EO: an effect under a claim. Design: no shipped function admits one yet.
-pub mod effects_under_a_claim {
-    use crate::claim_spec::*;
-    use crate::claim_system::*;
-    use vstd::prelude::*;
-
-    /// The effect of one authority is admitted at most once, and then to the holder.
-    pub proof fn an_effect_is_admitted_once_to_the_holder(steps: Seq<Step>, next: Step, k: Key)
-        requires
-            legal(init(), steps),
-            enabled(run(init(), steps), next),
-        ensures
-            ({
-                let x = cell(run(init(), steps), k);
-                let y = cell(step(run(init(), steps), next), k);
-                &&& x.fired <= 1
-                &&& y.fired > x.fired ==> x.fired == 0 && exists|owner: u64, fence: u64|
-                    #[trigger] holds(x.claim, owner, fence) && granted_to(x, owner, fence)
-            }),
-    {
-        theorem_reachable(steps);
-        theorem_effect_once(run(init(), steps), next, k);
     }
 }
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import cvc5
+import effects
 import z3
 from companions import CONSUME_COUNT, PARKED, UNCOUNTED
 from resume_contract import (
@@ -145,11 +146,12 @@ def ask_z3(text: str) -> str:
     return str(solver.check())
 
 
-def ask_cvc5(text: str) -> str:
+def ask_cvc5(text: str, models: bool = True) -> str:
     solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(TIMEOUT_MS))
     # the quantifiers run over bounded integers; with this it finds models, too
-    for option, value in {"fmf-bound": "true", "arrays-exp": "true", "tlimit-per": str(TIMEOUT_MS)}.items():
-        solver.setOption(option, value)
+    for option in ("fmf-bound", "arrays-exp") if models else ():
+        solver.setOption(option, "true")
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "query")
     symbols = parser.getSymbolManager()
@@ -159,10 +161,10 @@ def ask_cvc5(text: str) -> str:
     return said.strip()
 
 
-def ask(asks: Any) -> tuple[str, str]:
-    """The answers of z3 and of cvc5 to the same text."""
+def ask(asks: Any, models: bool = True) -> tuple[str, str]:
+    """The answers of z3 and of cvc5 to the same text; `models`: let cvc5 look for one."""
     text = smt2(asks)
-    return ask_z3(text), ask_cvc5(text)
+    return ask_z3(text), ask_cvc5(text, models)
 
 
 # -- counterexamples ---------------------------------------------------------------------------------------------------
@@ -328,6 +330,15 @@ def main() -> int:
                 (directory / f"{name}.smt2").write_text(smt2(asks))
         if on and on[0] in FAULTS:
             print(*runs_of(on[0]), sep="\n")
+    for heading, asked in effects.agenda():
+        print(f"\n{heading}:")
+        for name, asks, expected in asked:
+            answers = ask(asks, models=expected == "sat")
+            wrong += answers != (expected, expected)
+            print(f"{name:36} z3 {answers[0]:8} cvc5 {answers[1]}")
+            if directory is not None:
+                file = "-".join(re.findall(r"\w+", f"{heading} {name}"))
+                (directory / f"{file}.smt2").write_text(smt2(asks))
     print(f"\n{wrong} answers are not as expected")
     return int(wrong > 0)
 

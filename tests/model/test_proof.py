@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -9,11 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import effects
 import prove
 import pytest
 import resume_contract as system
 import z3
 from companions import CONSUME_COUNT, PARKED
+from remit import _core
 from resume_contract import FAULTS, LEMMAS, RESUME_CONTRACT
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
@@ -71,6 +74,70 @@ def test_the_command_says_the_same(tmp_path):
     assert done.stdout.endswith("\n0 answers are not as expected\n")
     assert "CO is broken after 7 states: ExecTask EmitInterrupt Consume CrashRecover ExecTask ExecTask\n" in done.stdout
     assert prove.ask_cvc5((tmp_path / "ResumeContract-safety.smt2").read_text()) == "unsat"
+
+
+# -- effects -----------------------------------------------------------------------------------------------------------
+
+ASKED = [(f"{heading}: {name}", asks, answer) for heading, asked in effects.agenda() for name, asks, answer in asked]
+
+
+@pytest.mark.parametrize(("asks", "answer"), [q[1:] for q in ASKED], ids=[q[0] for q in ASKED])
+def test_both_solvers_answer_as_expected_of_effects(asks, answer):
+    assert prove.ask(asks, models=answer == "sat") == (answer, answer)
+
+
+def test_every_wrong_rule_of_effects_stands_in_negative():
+    files = {file.stem for file in (MODELS.parent / "negative").glob("effect_*.rs")}
+    assert {f"effect_{name}" for name in effects.WRONG} == files
+
+
+STATES = {"released": effects.FREE, "admitted": effects.ADMITTED, "done": effects.DONE}
+SIGHTS = {_core.EffectOwner.ALIVE: effects.ALIVE, _core.EffectOwner.GONE: effects.GONE}
+ROWS = [None, *itertools.product(STATES, (1, 2), (0, 2))]
+
+
+def plain(term: Any) -> Any:
+    """The number or truth value of a term without unknowns."""
+    switches = [(switch, z3.BoolVal(False)) for switch in effects.Wrong.values()]
+    value = z3.simplify(z3.substitute(term, *switches))
+    return z3.is_true(value) if z3.is_bool(value) else value.as_long()
+
+
+def numbered(row: Any) -> effects.Effect:
+    state, fence, until = row or ("released", 0, 0)
+    return effects.Effect(*(z3.IntVal(n) for n in (STATES[state], fence, until, fence)))
+
+
+def given(**values: Any) -> effects.Given:
+    terms = {k: z3.BoolVal(v) if isinstance(v, bool) else z3.IntVal(v) for k, v in values.items()}
+    return replace(effects.GIVEN, **terms)
+
+
+def verdict(term: Any) -> str:
+    return effects.VERDICTS[plain(term)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_the_decision_in_the_formulas_is_the_shipped_one(row):
+    e, owners, both = numbered(row), (*SIGHTS, _core.EffectOwner.UNKNOWN), (False, True)
+    for now, holds, same, owner, retry in itertools.product((0, 1, 2), both, both, owners, both):
+        doubt = _core.Doubt.RETRY if retry else _core.Doubt.RAISE
+        sight = SIGHTS.get(owner, effects.UNKNOWN)
+        fence, told = _core.admit_effect(row, now=now, lease=1, holds=holds, same=same, owner=owner, doubt=doubt)
+        then, said = effects.ask(e, given(now=now, lease=1, holds=holds, same=same, owner=sight, retry=retry))
+        assert (fence, told) == (plain(then.last), getattr(_core.EffectVerdict, verdict(said)))
+        assert _core.is_in_doubt(row, now=now, owner=owner) == plain(
+            effects.in_doubt(e, z3.IntVal(sight), z3.IntVal(now))
+        )
+    for fence, fired in itertools.product((0, 1, 2, 3), both):
+        state, told = _core.settle_effect(row, fence, fired)
+        then, said = effects.settle(e, z3.IntVal(fence), z3.BoolVal(fired))
+        assert (STATES[state], told) == (plain(then.state), getattr(_core.EffectVerdict, verdict(said)))
+        for now, owner in itertools.product((0, 1, 2), owners):
+            state, told = _core.resolve_effect(row, fence, now=now, owner=owner, fired=fired)
+            sight = SIGHTS.get(owner, effects.UNKNOWN)
+            then, said = effects.resolve(e, given(fence=fence, now=now, owner=sight, said_fired=fired))
+            assert (STATES[state], told) == (plain(then.state), getattr(_core.EffectVerdict, verdict(said)))
 
 
 # -- the encoding is the module ----------------------------------------------------------------------------------------

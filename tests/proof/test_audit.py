@@ -147,17 +147,34 @@ def test_the_pinned_counts_are_demanded(few: Path, tmp_path_factory: pytest.Temp
     assert audit.verify(stand_in(bin_, "print('it crashed')"), audit.Record(few), None) == 1
 
 
-def test_what_is_not_pinned_is_not_green_until_it_is_put_on_record(
-    few: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_the_counts_that_were_printed_are_the_computed_ones() -> None:
+    record = audit.Record(REPO)
+    printed = {
+        root.stem: record.pinned(root) for root in sources.roots(REPO) if "pinned" in record.entries[record.name(root)]
+    }
+    assert len(printed) >= 8
+    assert printed == {stem: sources.count_items(REPO / f"proof/{stem}.rs") for stem in printed}
+
+
+def test_without_a_pin_the_computed_count_is_demanded(few: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     pin(few, None)
-    verus = stand_in(tmp_path_factory.mktemp("bin"), COUNTS.format(counts={}, errors=0))
-    assert audit.verify(verus, audit.Record(few), None) == 1
-    assert audit.verify(verus, audit.Record(few), "a stand-in") == 0
-    assert audit.verify(verus, audit.Record(few), None) == 0
+    bin_ = tmp_path_factory.mktemp("bin")
+    computed = {root.stem: sources.count_items(root) for root in sources.roots(few)}
+    assert audit.verify(stand_in(bin_, COUNTS.format(counts=computed, errors=0)), audit.Record(few), None) == 0
+    assert "computed, not discharged" in audit.Record(few).pin(few / "proof/root_view.rs")
+    other = stand_in(bin_, COUNTS.format(counts={}, errors=0))
+    assert audit.verify(other, audit.Record(few), None) == 1
+    assert audit.verify(other, audit.Record(few), "a stand-in") == 0
+    assert audit.verify(other, audit.Record(few), None) == 0
     root = few / "proof/root_view.rs"
     assert audit.Record(few).state(root) == "discharged: this text"
     assert audit.Record(few).entries["proof/root_view.rs"]["printed"] == "7 verified, 0 errors"
+
+
+def test_a_pin_of_another_text_is_a_fault(tree: Path) -> None:
+    file = tree / "proof/ledger_spec.rs"
+    file.write_text(file.read_text().replace("} // verus!", "proof fn lemma_more() {}\n\n} // verus!"))
+    assert [fault for fault in audit.Record(tree).faults() if "root_ledger.rs has 16 items" in fault]
 
 
 ERRORS = """

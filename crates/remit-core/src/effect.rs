@@ -8,8 +8,15 @@
 //! - The row's key is the effect's identity: thread, branch, task, name and key. Arguments are compared, never a key.
 //! - Whether the caller still holds its claim is read with the admission, in one step.
 //! - Times are the store's own clock, in one unit. A time that was read earlier may be passed, a later one never.
+use crate::claim::lease_end;
+
+#[cfg(verus_only)]
+use super::effect_spec::*;
+#[cfg(verus_only)]
+use vstd::prelude::*;
 
 /// Where an effect stands.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// It has not fired: never admitted, or released.
@@ -29,6 +36,7 @@ pub enum State {
 }
 
 /// One effect.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
     /// Where it stands.
@@ -38,6 +46,7 @@ pub struct Effect {
 }
 
 /// What is known of whoever was admitted last.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// It is executing.
@@ -49,6 +58,7 @@ pub enum Owner {
 }
 
 /// What the user wants of an effect in doubt.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Doubt {
     /// To be told.
@@ -58,6 +68,7 @@ pub enum Doubt {
 }
 
 /// What is asked of an effect.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input {
     /// To fire it, or to have what it returned.
@@ -99,6 +110,7 @@ pub enum Input {
 }
 
 /// What the caller is told.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is the caller's to fire.
@@ -139,6 +151,10 @@ pub enum Verdict {
 }
 
 /// An effect that nobody has asked for: what a missing row stands for.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == fresh_spec(),
+))]
 pub fn fresh() -> Effect {
     Effect {
         state: State::Free,
@@ -147,15 +163,26 @@ pub fn fresh() -> Effect {
 }
 
 /// Is the effect in doubt: admitted, with nobody there to say what became of it?
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == in_doubt(effect, owner, now),
+))]
 pub fn is_in_doubt(effect: Effect, owner: Owner, now: u64) -> bool {
-    match (effect.state, owner) {
-        (State::Admitted { .. }, Owner::Gone) => true,
-        (State::Admitted { until, .. }, Owner::Unknown) => now >= until,
+    match effect.state {
+        State::Admitted { fence: _, until } => match owner {
+            Owner::Alive => false,
+            Owner::Gone => true,
+            Owner::Unknown => now >= until,
+        },
         _ => false,
     }
 }
 
 /// The whole decision: the effect as it is then, and what the caller is told.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == decide_spec(effect, input),
+))]
 pub fn decide(effect: Effect, input: Input) -> (Effect, Verdict) {
     match input {
         Input::Admit {
@@ -166,22 +193,31 @@ pub fn decide(effect: Effect, input: Input) -> (Effect, Verdict) {
             owner,
             doubt,
         } => {
-            let known = match effect.state {
-                _ if !holds => Verdict::Fenced,
-                State::Free => return admit(effect, now, lease),
-                State::Admitted { fence, .. } | State::Done { fence } if !same => {
-                    Verdict::Mismatch { fence }
+            if !holds {
+                return (effect, Verdict::Fenced);
+            }
+            match effect.state {
+                State::Free => grant(effect, now, lease),
+                State::Done { fence } => {
+                    if same {
+                        (effect, Verdict::Replay { fence })
+                    } else {
+                        (effect, Verdict::Mismatch { fence })
+                    }
                 }
-                State::Done { fence } => Verdict::Replay { fence },
-                State::Admitted { fence, .. } if !is_in_doubt(effect, owner, now) => {
-                    Verdict::Racer { fence }
+                State::Admitted { fence, until: _ } => {
+                    if !same {
+                        (effect, Verdict::Mismatch { fence })
+                    } else if !is_in_doubt(effect, owner, now) {
+                        (effect, Verdict::Racer { fence })
+                    } else {
+                        match doubt {
+                            Doubt::Raise => (effect, Verdict::InDoubt { fence }),
+                            Doubt::Retry => grant(effect, now, lease),
+                        }
+                    }
                 }
-                State::Admitted { fence, .. } => match doubt {
-                    Doubt::Raise => Verdict::InDoubt { fence },
-                    Doubt::Retry => return admit(effect, now, lease),
-                },
-            };
-            (effect, known)
+            }
         }
         Input::Done { fence } => settle(effect, fence, true),
         Input::Release { fence } => settle(effect, fence, false),
@@ -190,23 +226,27 @@ pub fn decide(effect: Effect, input: Input) -> (Effect, Verdict) {
             fence,
             owner,
             fired,
-        } => match effect.state {
-            State::Admitted { fence: current, .. }
-                if current == fence && !is_in_doubt(effect, owner, now) =>
-            {
+        } => {
+            if is_open(effect, fence) && !is_in_doubt(effect, owner, now) {
                 (effect, Verdict::Racer { fence })
+            } else {
+                settle(effect, fence, fired)
             }
-            _ => settle(effect, fence, fired),
-        },
+        }
     }
 }
 
 /// Admits a caller.
-fn admit(effect: Effect, now: u64, lease: u64) -> (Effect, Verdict) {
-    let Some(fence) = effect.last.checked_add(1) else {
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == admit_spec(effect, now, lease),
+))]
+fn grant(effect: Effect, now: u64, lease: u64) -> (Effect, Verdict) {
+    if effect.last == u64::MAX {
         return (effect, Verdict::Illegal);
-    };
-    let until = now.saturating_add(lease);
+    }
+    let fence = effect.last + 1;
+    let until = lease_end(now, lease);
     let state = State::Admitted { fence, until };
     (
         Effect { state, last: fence },
@@ -214,19 +254,38 @@ fn admit(effect: Effect, now: u64, lease: u64) -> (Effect, Verdict) {
     )
 }
 
-/// Settles the admission that is named, if it is the last.
+/// Is this the admission that is not settled yet?
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == open_at(effect, fence),
+))]
+fn is_open(effect: Effect, fence: u64) -> bool {
+    match effect.state {
+        State::Admitted {
+            fence: current,
+            until: _,
+        } => current == fence,
+        _ => false,
+    }
+}
+
+/// Settles the admission that is named, if it is not settled yet.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == settle_spec(effect, fence, fired),
+))]
 fn settle(effect: Effect, fence: u64, fired: bool) -> (Effect, Verdict) {
     let last = effect.last;
-    match effect.state {
-        State::Admitted { fence: current, .. } if current == fence => {
-            let state = if fired {
-                State::Done { fence }
-            } else {
-                State::Free
-            };
-            (Effect { state, last }, Verdict::Accepted)
-        }
-        _ if 1 <= fence && fence <= last => (effect, Verdict::Stale),
-        _ => (effect, Verdict::Illegal),
+    if is_open(effect, fence) {
+        let state = if fired {
+            State::Done { fence }
+        } else {
+            State::Free
+        };
+        (Effect { state, last }, Verdict::Accepted)
+    } else if 1 <= fence && fence <= last {
+        (effect, Verdict::Stale)
+    } else {
+        (effect, Verdict::Illegal)
     }
 }

@@ -1,6 +1,11 @@
 //! What a bare retry does with each task of a checkpoint, told before anybody resumes.
+#[cfg(verus_only)]
+use super::explain_spec::*;
+#[cfg(verus_only)]
+use vstd::prelude::*;
 
 /// What the durable log says of a task.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     /// Its outputs are recorded, and shown.
@@ -16,6 +21,7 @@ pub struct Facts {
 }
 
 /// What becomes of it.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// It is not run again.
@@ -27,6 +33,7 @@ pub enum Step {
 }
 
 /// Why.
+#[cfg_attr(verus_only, verus_verify)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// What it put out is durable.
@@ -44,6 +51,10 @@ pub enum Why {
 }
 
 /// The plan for one task.
+#[cfg_attr(verus_only, verus_spec(ret =>
+    ensures
+        ret == on_retry_spec(facts),
+))]
 pub fn on_retry(facts: Facts) -> (Step, Why) {
     if facts.recorded {
         (Step::Skip, Why::Recorded)

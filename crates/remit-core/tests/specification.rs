@@ -1052,3 +1052,191 @@ mod answers {
         }
     }
 }
+
+mod effect {
+    use super::*;
+    use remit_core::effect::{
+        decide, fresh, is_in_doubt, Doubt, Effect, Input, Owner, State, Verdict,
+    };
+
+    fn fresh_spec() -> Effect {
+        Effect {
+            state: State::Free,
+            last: 0,
+        }
+    }
+
+    fn in_doubt(e: Effect, owner: Owner, now: u64) -> bool {
+        match (e.state, owner) {
+            (State::Admitted { .. }, Owner::Gone) => true,
+            (State::Admitted { until, .. }, Owner::Unknown) => now >= until,
+            _ => false,
+        }
+    }
+
+    fn open_at(e: Effect, fence: u64) -> bool {
+        matches!(e.state, State::Admitted { fence: f, .. } if f == fence)
+    }
+
+    fn admit_spec(e: Effect, now: u64, lease: u64) -> (Effect, Verdict) {
+        let Some(fence) = e.last.checked_add(1) else {
+            return (e, Verdict::Illegal);
+        };
+        let until = now.saturating_add(lease);
+        let state = State::Admitted { fence, until };
+        (
+            Effect { state, last: fence },
+            Verdict::Fresh { fence, until },
+        )
+    }
+
+    fn settle_spec(e: Effect, fence: u64, fired: bool) -> (Effect, Verdict) {
+        let state = if fired {
+            State::Done { fence }
+        } else {
+            State::Free
+        };
+        if open_at(e, fence) {
+            (Effect { state, ..e }, Verdict::Accepted)
+        } else if (1..=e.last).contains(&fence) {
+            (e, Verdict::Stale)
+        } else {
+            (e, Verdict::Illegal)
+        }
+    }
+
+    fn decide_spec(e: Effect, i: Input) -> (Effect, Verdict) {
+        match i {
+            Input::Admit {
+                now,
+                lease,
+                holds,
+                same,
+                owner,
+                doubt,
+            } => match e.state {
+                _ if !holds => (e, Verdict::Fenced),
+                State::Free => admit_spec(e, now, lease),
+                State::Admitted { fence, .. } | State::Done { fence } if !same => {
+                    (e, Verdict::Mismatch { fence })
+                }
+                State::Done { fence } => (e, Verdict::Replay { fence }),
+                State::Admitted { fence, .. } if !in_doubt(e, owner, now) => {
+                    (e, Verdict::Racer { fence })
+                }
+                State::Admitted { fence, .. } if doubt == Doubt::Raise => {
+                    (e, Verdict::InDoubt { fence })
+                }
+                State::Admitted { .. } => admit_spec(e, now, lease),
+            },
+            Input::Done { fence } => settle_spec(e, fence, true),
+            Input::Release { fence } => settle_spec(e, fence, false),
+            Input::Resolve {
+                now, fence, owner, ..
+            } if open_at(e, fence) && !in_doubt(e, owner, now) => (e, Verdict::Racer { fence }),
+            Input::Resolve { fence, fired, .. } => settle_spec(e, fence, fired),
+        }
+    }
+
+    const OWNERS: [Owner; 3] = [Owner::Alive, Owner::Gone, Owner::Unknown];
+    const NUMBERS: [u64; 5] = [0, 1, 2, u64::MAX - 1, u64::MAX];
+
+    fn inputs() -> Vec<Input> {
+        let mut all = Vec::new();
+        for (now, owner) in NUMBERS.into_iter().flat_map(|n| OWNERS.map(|o| (n, o))) {
+            for lease in NUMBERS {
+                for (holds, same) in BOTH.into_iter().flat_map(|h| BOTH.map(|s| (h, s))) {
+                    all.extend([Doubt::Raise, Doubt::Retry].map(|doubt| Input::Admit {
+                        now,
+                        lease,
+                        holds,
+                        same,
+                        owner,
+                        doubt,
+                    }));
+                }
+            }
+            for fence in NUMBERS {
+                all.extend(BOTH.map(|fired| Input::Resolve {
+                    now,
+                    fence,
+                    owner,
+                    fired,
+                }));
+            }
+        }
+        all.extend(NUMBERS.map(|fence| Input::Done { fence }));
+        all.extend(NUMBERS.map(|fence| Input::Release { fence }));
+        all
+    }
+
+    #[test]
+    fn it_keeps_its_contracts() {
+        assert_eq!(fresh(), fresh_spec());
+        let mut states = vec![State::Free];
+        for fence in NUMBERS {
+            states.push(State::Done { fence });
+            states.extend(NUMBERS.map(|until| State::Admitted { fence, until }));
+        }
+        for (state, last) in states
+            .into_iter()
+            .flat_map(|s| NUMBERS.map(|last| (s, last)))
+        {
+            let e = Effect { state, last };
+            for i in inputs() {
+                assert_eq!(decide(e, i), decide_spec(e, i), "{e:?} {i:?}");
+            }
+            for (now, owner) in NUMBERS.into_iter().flat_map(|n| OWNERS.map(|o| (n, o))) {
+                assert_eq!(is_in_doubt(e, owner, now), in_doubt(e, owner, now));
+            }
+        }
+    }
+}
+
+mod explain {
+    use super::*;
+    use remit_core::explain::{on_retry, Facts, Step, Why};
+
+    fn is_through(f: Facts) -> bool {
+        f.recorded || f.handled
+    }
+
+    fn step_spec(f: Facts) -> Step {
+        if is_through(f) {
+            Step::Skip
+        } else if f.parked && !f.answered {
+            Step::Ask
+        } else {
+            Step::Run
+        }
+    }
+
+    fn why_spec(f: Facts) -> Why {
+        match (f.parked, f.answered) {
+            _ if f.recorded => Why::Recorded,
+            _ if f.handled => Why::Handled,
+            (true, true) => Why::Answered,
+            (true, false) => Why::Unanswered,
+            (false, _) if f.failed => Why::Failed,
+            (false, _) => Why::Nothing,
+        }
+    }
+
+    fn on_retry_spec(f: Facts) -> (Step, Why) {
+        (step_spec(f), why_spec(f))
+    }
+
+    #[test]
+    fn it_keeps_its_contracts() {
+        for facts in sequences(&BOTH, 5).into_iter().filter(|f| f.len() == 5) {
+            let f = Facts {
+                recorded: facts[0],
+                parked: facts[1],
+                answered: facts[2],
+                failed: facts[3],
+                handled: facts[4],
+            };
+            assert_eq!(on_retry(f), on_retry_spec(f), "{f:?}");
+        }
+    }
+}
