@@ -517,6 +517,12 @@ class Gate:
         """A thread's grants, oldest first."""
         return (yield from self._known().trail(thread))
 
+    def holder(self, run: Run, tup: CheckpointTuple, loaded: Loaded) -> Steps[Grant | None]:
+        """The grant of whoever has a run's line to itself now."""
+        key, _ = _key(run, tup, loaded)
+        _, running, now = yield from self._known().look(key)
+        return running if running is not None and _ending(running, now) is None else None
+
     def release(self, thread: str) -> Steps[list[Grant]]:
         """Frees what is held on a thread: the grants that were."""
         claims = self._known()

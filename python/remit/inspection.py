@@ -148,7 +148,7 @@ def explain(protocol: Protocol, config: Any) -> Steps[Explanation]:
     loaded = Rows(tup.pending_writes).load(Intent.RETRY, alone=_runs_one_task(tup))
     effects = _reports([a for a in admissions if a.effect.branch == (branch or "")])
     state = _state_of(tup, loaded)
-    names = _names(tup, namespace, loaded)
+    names = names_of(tup, namespace, loaded)
     tasks = []
     ids = [*names, *(id for id in loaded.tasks if id not in names and id != NULL_TASK)]
     for id in ids if state != Thread.FINISHED else ():
@@ -201,12 +201,12 @@ def _plan(
         failed=task is not None and task.failed,
         handled=task is not None and task.handled,
     )
-    questions = {q.id: q.value for q in _questions(task.question)} if task is not None and parked else {}
+    questions = {q.id: q.value for q in questions_of(task.question)} if task is not None and parked else {}
     own = [e for e in effects if e.task == id]
     return TaskPlan(id=id, name=name, step=step, why=why, interrupts=questions, effects=own, below=below)  # type: ignore[arg-type]
 
 
-def _questions(value: Any) -> list[Any]:
+def questions_of(value: Any) -> list[Any]:
     questions = value if isinstance(value, list | tuple) else [value]
     return [q for q in questions if isinstance(getattr(q, "id", None), str)]
 
@@ -221,7 +221,7 @@ def _hides_its_entry(tup: CheckpointTuple, loaded: Loaded, names: Mapping[str, s
     return not any(channel in ("__end__", "__previous__") for _, channel, _ in loaded.writes)
 
 
-def _names(tup: CheckpointTuple, namespace: str, loaded: Loaded) -> dict[str, str]:
+def names_of(tup: CheckpointTuple, namespace: str, loaded: Loaded) -> dict[str, str]:
     """The tasks that the checkpoint's channels trigger, by id: LangGraph makes the ids from the names."""
     try:
         digest = import_module("xxhash").xxh3_128_hexdigest

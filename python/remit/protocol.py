@@ -100,6 +100,11 @@ class Protocol:
         self.validators = Validators(config.validator)
         self.policy = _POLICY[config.on_stray]
 
+    def setup(self) -> Steps[None]:
+        """Makes what REMIT keeps in the saver's database."""
+        yield from self.store.setup()
+        yield from self.store.index_of_questions()
+
     # -- reading ---------------------------------------------------------------------------------------------
 
     def get_tuple(self, config: Any) -> Steps[CheckpointTuple | None]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from copy import copy
+from datetime import timedelta
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -28,6 +29,7 @@ from .drivers import (
 from .effects import Effects, Transaction
 from .inspection import Explanation, explain
 from .intent import current_call, follow_calls
+from .pending import PendingQuestion, pending
 from .protocol import Protocol, decoded
 from .selfcheck import check
 
@@ -108,15 +110,16 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         return clone
 
     def setup(self) -> Any:
-        """Sets up the inner saver and REMIT's own tables. To be awaited if the inner saver's `setup` is."""
+        """Sets up the inner saver, REMIT's own tables, and the index that `pending` uses. To be awaited if the inner
+        saver's `setup` is."""
         setup = getattr(self.inner, "setup", None)
         made = setup() if setup is not None else None
         if not inspect.isawaitable(made):
-            return drive(self.inner, self._protocol.store.setup())
+            return drive(self.inner, self._protocol.setup())
 
         async def asetup() -> None:
             await made
-            await adrive(self.inner, self._protocol.store.setup())
+            await adrive(self.inner, self._protocol.setup())
 
         return asetup()
 
@@ -181,6 +184,42 @@ class RemitSaver(BaseCheckpointSaver[Any]):
     async def aexplain(self, config: Any) -> Explanation:
         """The same, awaiting."""
         return await adrive(self.inner, explain(self._protocol, config))
+
+    def pending(
+        self,
+        *,
+        prefix: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        older_than: timedelta | None = None,
+        limit: int | None = None,
+        after: PendingQuestion | None = None,
+    ) -> list[PendingQuestion]:
+        """The questions that are open, of all threads, oldest checkpoint first: what each asks, since when, who executes
+        there, and how it is answered. Those that stock savers left are there too. Changes nothing.
+
+        Args:
+            prefix: only threads whose id begins with it.
+            metadata: only questions at checkpoints whose metadata has these values.
+            older_than: only questions asked this long ago or longer, by `PendingQuestion.since`.
+            limit: how many at most.
+            after: the last one of the page before.
+
+        Raises:
+            RemitError: an argument is wrong.
+        """
+        return drive(self.inner, pending(self._protocol, prefix, metadata, older_than, limit, after))
+
+    async def apending(
+        self,
+        *,
+        prefix: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        older_than: timedelta | None = None,
+        limit: int | None = None,
+        after: PendingQuestion | None = None,
+    ) -> list[PendingQuestion]:
+        """The same, awaiting."""
+        return await adrive(self.inner, pending(self._protocol, prefix, metadata, older_than, limit, after))
 
     def transaction(self) -> Transaction:
         """A transaction on the saver's own database, for effects that are writes to it: they commit with their record,

@@ -66,8 +66,11 @@ async def test_what_is_parked_is_listed_and_shown(world, ledger):
     await (await world.thread(refunds(ledger.path), id="done")).start()
     await (await world.thread(refunds(ledger.path), id="done")).answer("yes")
     [parked] = json.loads(run(world, "threads", "--json"))
-    assert (parked["thread"], parked["state"]) == ("thread", "parked")
-    assert "thread\task\t" in run(world, "threads")
+    assert (parked["thread"], parked["node"], parked["value"]) == ("thread", "ask", {"refund": 5})
+    assert 'thread\task\t{"refund": 5}\t0s\t\t' in run(world, "threads", "--limit", "1", "--older-than", "0s")
+    for nothing in (["--older-than", "1d"], ["--prefix", "done"]):
+        assert json.loads(run(world, "threads", "--json", *nothing)) == []
+    run(world, "threads", "--older-than", "soon", status=2)
     shown = json.loads(run(world, "show", "thread", "--json"))
     assert [n["questions"] for n in shown] == [[], [], [{"refund": 5}]]
     assert [n["effects"] for n in shown] == [[], ["pay #0: done"], []]

@@ -56,6 +56,12 @@ pub const TABLE: &[Entry] = &[
         hint: "see RemitConfig for the options and their types",
     },
     Entry {
+        code: "bad-page",
+        class: Class::Error,
+        message: "open questions cannot be listed so: {detail}",
+        hint: "older_than is a timedelta, limit a positive number, after a question that pending returned, metadata a mapping",
+    },
+    Entry {
         code: "bad-fork",
         class: Class::Error,
         message: "remit_fork must be True, False or a non-empty string that a database can store, not {given}",

@@ -285,6 +285,11 @@ class Store(Claims):
     delete_effects = ""
     prune_effects = ""
     select_threads = ""
+    select_questions = ""
+    """Empty where only a listing of the saver's tells."""
+    select_asked = ""
+    index_questions = ""
+    copy_forks = ""
     is_ready = False
     is_durable = True
     """Does the store outlive the process, as its saver does?"""
@@ -326,27 +331,38 @@ class Store(Claims):
         Raises:
             RemitError: the tables are of a newer release, or may not be made.
         """
-        if self.is_ready:
+        if (yield from self.is_set_up()):
             return
+        try:
+            for statement in self.schema:
+                yield from self._query(statement)
+        except Exception as e:
+            if self.is_denied(e):
+                raise refuse("tables-denied", detail=str(e).strip(), sql=";\n".join(self.schema) + ";") from e
+            raise
+        yield from self.is_set_up()
+
+    def is_set_up(self) -> Steps[bool]:
+        """Are the tables there? Makes none.
+
+        Raises:
+            RemitError: they are of a newer release.
+        """
+        if self.is_ready:
+            return True
         try:
             rows = yield from self._query(self.select_version)
         except Exception as e:
             if not self.is_missing(e):
                 raise
-            rows = []
+            return False
         if not rows:
-            try:
-                for statement in self.schema:
-                    yield from self._query(statement)
-            except Exception as e:
-                if self.is_denied(e):
-                    raise refuse("tables-denied", detail=str(e).strip(), sql=";\n".join(self.schema) + ";") from e
-                raise
-            rows = yield from self._query(self.select_version)
+            return False
         found = rows[0][0]
         if found > VERSION:
             raise refuse("tables-newer", found=found, known=VERSION)
         self.is_ready = True
+        return True
 
     def check(self) -> None:
         """Checks the saver's connection.
@@ -358,6 +374,33 @@ class Store(Claims):
     def threads(self) -> Steps[list[str]]:
         """The threads that the saver has checkpoints of."""
         return [row[0] for row in (yield from self._query(self.select_threads))]
+
+    # -- questions -------------------------------------------------------------------------------------------
+
+    def questions(self, after: tuple[str, str], prefix: str, count: int) -> Steps[list[tuple[str, str]]]:
+        """Where questions may be open in root graphs, as (checkpoint, thread), oldest first: wherever one was asked at
+        a checkpoint that is its line's newest, or on a fork that has no checkpoint yet. From the saver's own rows.
+        `after`: those before it, and itself, are left out; `prefix`: of the threads' ids; `count`: how many at most."""
+        rows = yield from self._query(self.select_questions, *after, len(prefix), prefix, count)
+        return [(checkpoint, thread) for checkpoint, thread in rows]
+
+    def index_of_questions(self) -> Steps[None]:
+        """Makes the index that finds questions without reading every row, where that may be made."""
+        if not self.index_questions:
+            return
+        try:
+            yield from self._query(self.index_questions)
+        except Exception as e:
+            if not (self.is_denied(e) or self.is_missing(e)):
+                raise
+
+    def asked(self, thread: str, task: str, checkpoint: str) -> Steps[int | None]:
+        """When a task asked, by `remit.ask`, what is not answered there: microseconds since 1970. None if it is not
+        known."""
+        if not (yield from self.is_set_up()):
+            return None
+        rows = yield from self._query(self.select_asked, thread, task, checkpoint)
+        return rows[0][0] if rows else None
 
     # -- forks -----------------------------------------------------------------------------------------------
 
@@ -384,6 +427,12 @@ class Store(Claims):
         yield from self.setup()
         rows = yield from self._query(self.select_token, thread, namespace, token)
         return rows[0][0] if rows else None
+
+    def forks(self, thread: str, namespace: str, checkpoint: str) -> Steps[list[str | None]]:
+        """The tokens of the forks at a checkpoint, by ordinal."""
+        if not (yield from self.is_set_up()):
+            return []
+        return [row[0] for row in (yield from self._query(self.select_forks, thread, namespace, checkpoint))]
 
     def forget(self, thread: str) -> Steps[None]:
         """Deletes what is kept of a thread."""
@@ -438,7 +487,8 @@ class Store(Claims):
         return bool(granted)
 
     def look(self, key: Key) -> Steps[tuple[Grant | None, Grant | None, int]]:
-        yield from self.setup()
+        if not (yield from self.is_set_up()):
+            return None, None, 0
         rows = yield from self._query(self.select_grants, *key, *key[:3])
         grants = [_grant(row) for row in rows]
         last = next((g for g in grants if g.key == key), None)
@@ -461,7 +511,8 @@ class Store(Claims):
         return [_grant(row) for row in (yield from self._query(self.select_answered, thread, answer_id))]
 
     def trail(self, thread: str) -> Steps[list[Grant]]:
-        yield from self.setup()
+        if not (yield from self.is_set_up()):
+            return []
         return [_grant(row) for row in (yield from self._query(self.select_trail, thread))]
 
     def land(
@@ -531,7 +582,8 @@ class Store(Claims):
 
     def effects(self, thread: str) -> Steps[list[Admission]]:
         """A thread's admissions, oldest first."""
-        yield from self.setup()
+        if not (yield from self.is_set_up()):
+            return []
         rows = [_admission(row) for row in (yield from self._query(self.select_effects, thread))]
         last = {row.effect.digest: row.fence for row in rows}
         return [

@@ -21,6 +21,7 @@ def memory_store(inner: Any) -> MemoryStore:
             if store is None:
                 store = _stores[inner] = MemoryStore()
                 store.is_native = is_memory(inner)
+                store.writes = inner.writes if store.is_native else None
         except TypeError:  # it cannot be a key: neither hashed nor referenced weakly
             store = MemoryStore()
             store.is_native = is_memory(inner)
@@ -59,7 +60,11 @@ class MemoryStore(Store):
     select_effects = "select_effects"
     delete_effects = "delete_effects"
     prune_effects = "prune_effects"
+    select_asked = "select_asked"
     is_durable = False
+
+    writes: dict[Any, Any] | None = None
+    """The saver's pending writes, if it keeps them in memory too."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -68,6 +73,11 @@ class MemoryStore(Store):
         self._running: dict[tuple[str, ...], list[Any]] = {}
         self._effects: dict[str, list[list[Any]]] = {}
         self._admitted = 0
+
+    @property
+    def select_questions(self) -> str:  # type: ignore[override] # pyright: ignore[reportIncompatibleVariableOverride]
+        """Other savers' rows are not seen from here."""
+        return "select_questions" if self.writes is not None else ""
 
     def execute(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -199,6 +209,24 @@ class MemoryStore(Store):
             return []
         row[17], row[18] = kind, data
         return [(row[0],)]
+
+    def _select_questions(self, checkpoint: str, thread: str, _: int, prefix: str, count: int) -> list[tuple[Any, ...]]:
+        found = {
+            (at, id)
+            for (id, namespace, at), rows in list((self.writes or {}).items())
+            if namespace == "" and (at, id) > (checkpoint, thread) and id.startswith(prefix)
+            if any(row[1] == "__interrupt__" or row[0].endswith("|q") for row in list(rows.values()))
+        }
+        return sorted(found)[:count]
+
+    def _select_asked(self, thread: str, task: str, checkpoint: str) -> list[tuple[Any, ...]]:
+        since = [
+            row[10]
+            for rows in self._effects.values()
+            for row in rows
+            if (row[1], row[3], row[4], row[15], row[8]) == (thread, task, "remit.ask", checkpoint, "admitted")
+        ]
+        return [(max(since),)] if since else []
 
     def _select_effects(self, thread: str) -> list[tuple[Any, ...]]:
         return sorted(tuple(row) for rows in self._effects.values() for row in rows if row[1] == thread)

@@ -33,6 +33,8 @@ _CLAIM_HELD = (
     "(%s::bigint IS NULL OR EXISTS (SELECT 1 FROM remit_claims WHERE thread_id = %s AND checkpoint_ns = %s"
     " AND line = %s AND checkpoint_id = %s AND question = %s AND fence = %s AND running = 1))"
 )
+_ASKS = "checkpoint_ns = '' AND (channel = '__interrupt__' OR right(task_id, 2) = '|q')"
+"""Of the saver's table `checkpoint_writes`: the rows that ask in a root graph, `|q` on a fork."""
 
 
 class PostgresStore(Store):
@@ -140,6 +142,29 @@ class PostgresStore(Store):
         " AND c.checkpoint_ns = remit_effects.checkpoint_ns AND c.checkpoint_id = remit_effects.checkpoint_id)"
     )
     select_threads = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = '' ORDER BY thread_id"
+    select_questions = (
+        f"SELECT DISTINCT checkpoint_id, thread_id FROM checkpoint_writes WHERE {_ASKS}"
+        " AND (checkpoint_id, thread_id) > (%s, %s) AND substr(thread_id, 1, %s) = %s"
+        " AND (right(task_id, 2) = '|q' OR NOT EXISTS (SELECT 1"
+        " FROM checkpoints AS own JOIN checkpoints AS newer ON newer.thread_id = own.thread_id"
+        " AND newer.checkpoint_ns = '' AND newer.checkpoint_id > own.checkpoint_id"
+        " WHERE own.thread_id = checkpoint_writes.thread_id AND own.checkpoint_ns = ''"
+        " AND own.checkpoint_id = checkpoint_writes.checkpoint_id"
+        " AND coalesce(newer.metadata->>'remit_branch', '') = coalesce(own.metadata->>'remit_branch', '')))"
+        " ORDER BY checkpoint_id, thread_id LIMIT %s"
+    )
+    # one statement, and no lock on the table where the index is there
+    index_questions = (
+        "DO $$ BEGIN"
+        " PERFORM pg_advisory_xact_lock(hashtext('remit_schema'));"
+        " IF to_regclass('remit_questions') IS NULL THEN"
+        f" CREATE INDEX remit_questions ON checkpoint_writes (checkpoint_id, thread_id) WHERE {_ASKS};"
+        " END IF; END $$"
+    )
+    select_asked = (
+        "SELECT max(since) FROM remit_effects WHERE thread_id = %s AND task_id = %s AND checkpoint_id = %s"
+        " AND effect = 'remit.ask' AND state = 'admitted'"
+    )
     lands_together = True
 
     def __init__(self, inner: Any) -> None:

@@ -33,6 +33,12 @@ _CLAIM_HELD = (
     "(? IS NULL OR EXISTS (SELECT 1 FROM remit_claims WHERE thread_id = ? AND checkpoint_ns = ? AND line = ?"
     " AND checkpoint_id = ? AND question = ? AND fence = ? AND running = 1))"
 )
+_ASKS = "checkpoint_ns = '' AND (channel = '__interrupt__' OR substr(task_id, -2) = '|q')"
+"""Of the saver's table `writes`: the rows that ask in a root graph, `|q` on a fork."""
+
+
+def _line(table: str) -> str:
+    return f"coalesce(json_extract(CAST({table}.metadata AS TEXT), '$.remit_branch'), '')"
 
 
 class SqliteStore(Store):
@@ -127,6 +133,19 @@ class SqliteStore(Store):
         " AND c.checkpoint_ns = remit_effects.checkpoint_ns AND c.checkpoint_id = remit_effects.checkpoint_id)"
     )
     select_threads = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = '' ORDER BY thread_id"
+    select_questions = (
+        f"SELECT DISTINCT checkpoint_id, thread_id FROM writes WHERE {_ASKS} AND (checkpoint_id, thread_id) > (?, ?)"
+        " AND substr(thread_id, 1, ?) = ? AND (substr(task_id, -2) = '|q' OR NOT EXISTS (SELECT 1"
+        " FROM checkpoints AS own JOIN checkpoints AS newer ON newer.thread_id = own.thread_id"
+        " AND newer.checkpoint_ns = '' AND newer.checkpoint_id > own.checkpoint_id"
+        " WHERE own.thread_id = writes.thread_id AND own.checkpoint_ns = '' AND own.checkpoint_id = writes.checkpoint_id"
+        f" AND {_line('newer')} = {_line('own')})) ORDER BY checkpoint_id, thread_id LIMIT ?"
+    )
+    index_questions = f"CREATE INDEX IF NOT EXISTS remit_questions ON writes (checkpoint_id, thread_id) WHERE {_ASKS}"
+    select_asked = (
+        "SELECT max(since) FROM remit_effects WHERE thread_id = ? AND task_id = ? AND checkpoint_id = ?"
+        " AND effect = 'remit.ask' AND state = 'admitted'"
+    )
     lands_together = True
 
     def __init__(self, inner: Any) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -82,10 +82,14 @@ def _quoted(file: str) -> str:
     return quote(os.path.abspath(file))
 
 
+def _text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 def _print(as_json: bool, data: Any, title: list[str], rows: list[list[Any]]) -> None:
     """JSON, or a table; on a pipe, a table without frames or colour."""
     if as_json:
-        click.echo(json.dumps(data, indent=2, default=str))
+        click.echo(json.dumps(data, indent=2, default=_text))
         return
     from rich.box import SIMPLE
     from rich.console import Console
@@ -102,9 +106,7 @@ def _print(as_json: bool, data: Any, title: list[str], rows: list[list[Any]]) ->
     console.print(table)
 
 
-def _age(since: datetime | None) -> str:
-    if since is None:
-        return ""
+def _age(since: datetime) -> str:
     seconds = int((datetime.now(timezone.utc) - since).total_seconds())
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= size:
@@ -118,28 +120,37 @@ def _when(microseconds: int | None) -> str | None:
     return datetime.fromtimestamp(microseconds / 1_000_000, timezone.utc).isoformat(timespec="seconds")
 
 
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def _duration(_context: click.Context, _option: click.Parameter, value: str | None) -> timedelta | None:
+    """A number and a unit: 90s, 15m, 2h, 1d."""
+    if value is None:
+        return None
+    try:
+        return timedelta(**{_UNITS[value[-1:]]: float(value[:-1])})
+    except (KeyError, ValueError, OverflowError) as e:
+        raise click.BadParameter(f"{value!r} is not a number and one of {', '.join(_UNITS)}") from e
+
+
 @click.command("threads")
+@click.option("--prefix", metavar="ID", default="", help="Only threads whose id begins so.")
+@click.option("--older-than", callback=_duration, metavar="AGE", help="Only questions this old: 90s, 15m, 2h, 1d.")
+@click.option("--limit", type=click.IntRange(min=1), help="How many at most, oldest checkpoint first.")
 @_url
 @_json
-def threads_command(database: str, as_json: bool) -> None:
-    """The parked threads: what each asks, since when, and who executes there. Reads the head of every thread."""
-    from remit.drivers import drive
-
+def threads_command(prefix: str, older_than: timedelta | None, limit: int | None, database: str, as_json: bool) -> None:
+    """The open questions of all threads: who asks what, since when, and who executes there."""
     with opened(database) as saver:
-        store = saver._protocol.store
-        found = [
-            saver.explain({"configurable": {"thread_id": thread}}) for thread in drive(saver.inner, store.threads())
-        ]
-    parked = [e for e in found if e.state == "parked"]
+        questions = saver.pending(prefix=prefix, older_than=older_than, limit=limit)
     rows = [
-        [e.thread, t.name, json.dumps(question, default=str), _age(e.since), e.running]
-        for e in parked
-        for t in e.tasks
-        for question in t.interrupts.values()
+        [q.thread, q.node, json.dumps(q.value, default=str), _age(q.since), q.is_answered or None, q.holder]
+        for q in questions
     ]
-    _print(as_json, [e.model_dump(mode="json") for e in parked], ["thread", "node", "question", "age", "holder"], rows)
+    title = ["thread", "node", "question", "age", "answered", "holder"]
+    _print(as_json, [q.model_dump() for q in questions], title, rows)
     if not as_json:
-        click.echo(f"{len(parked)} of {len(found)} threads are parked", err=True)
+        click.echo(f"{len(questions)} open", err=True)
 
 
 @click.command("explain")
