@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from ._core import Doubt, EffectOwner, EffectVerdict, admit_effect, is_in_doubt, refuse, resolve_effect, settle_effect
 from .claims import Admission, Effect, Key, Store
-from .drivers import Do, Steps, adrive, drive, is_async, is_on_a_loop
+from .drivers import Ask, Do, Steps, adrive, drive, is_async, is_on_a_loop
 from .gate import Claim, Gate, _here, _live, _when, owner_of
 from .intent import Call, enclosing
 from .run import Run
@@ -591,6 +591,21 @@ class Effects:
     def history(self, thread: str) -> Steps[list[Admission]]:
         """A thread's admissions, oldest first."""
         return [a for a in (yield from self._store.effects(thread)) if not is_asked(a)]
+
+    def copy_thread(self, source: str, target: str) -> Steps[None]:
+        """Copies a thread, with its forks and effects. These are there before the copy, which could fire them again
+        otherwise; and brought up to date when it is made, if the source fires meanwhile."""
+        yield from self._copy(source, target)
+        yield Ask("copy_thread", (source, target))
+        yield from self._copy(source, target)
+
+    def _copy(self, source: str, target: str) -> Steps[None]:
+        copies = []
+        for a in (yield from self._store.effects(source)):
+            _, branch, task, name, key, _ = a.effect
+            effect = Effect(target, branch, task, name, key, _digest_of(target, branch, task, name, key))
+            copies.append(a._replace(effect=effect))
+        yield from self._store.copy(source, target, copies)
 
     def resolve(self, thread: str, number: int, fired: bool, result: Any) -> Steps[Admission]:
         """A person says what became of an effect in doubt, or what one returned whose result could not be stored.

@@ -399,6 +399,14 @@ async def _adelete_thread(self: RemitSaver, thread_id: str) -> None:
     await adrive(self.inner, self._protocol.delete_thread(thread_id))
 
 
+def _copy_thread(self: RemitSaver, source_thread_id: str, target_thread_id: str) -> None:
+    drive(self.inner, self.effects_of_run.copy_thread(str(source_thread_id), str(target_thread_id)))
+
+
+async def _acopy_thread(self: RemitSaver, source_thread_id: str, target_thread_id: str) -> None:
+    await adrive(self.inner, self.effects_of_run.copy_thread(str(source_thread_id), str(target_thread_id)))
+
+
 def _prune(self: RemitSaver, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
     self.inner.prune(thread_ids, strategy=strategy)
     drive(self.inner, self._protocol.pruned(thread_ids, strategy))
@@ -450,12 +458,14 @@ _OURS: dict[str, Any] = {
     "aput_writes": _aput_writes,
     "delete_thread": _delete_thread,
     "adelete_thread": _adelete_thread,
+    "copy_thread": _copy_thread,
+    "acopy_thread": _acopy_thread,
     "prune": _prune,
     "aprune": _aprune,
     "get_delta_channel_history": _get_delta_channel_history,
     "aget_delta_channel_history": _aget_delta_channel_history,
 }
-_PASSED_ON = ("copy_thread", "acopy_thread", "delete_for_runs", "adelete_for_runs")
+_PASSED_ON = ("delete_for_runs", "adelete_for_runs")
 _CONTEXT = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 
 

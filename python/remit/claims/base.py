@@ -290,6 +290,7 @@ class Store(Claims):
     select_asked = ""
     index_questions = ""
     copy_forks = ""
+    copy_effect = ""
     is_ready = False
     is_durable = True
     """Does the store outlive the process, as its saver does?"""
@@ -443,6 +444,16 @@ class Store(Claims):
         except Exception as e:
             if not self.is_missing(e):
                 raise
+
+    def copy(self, source: str, target: str, effects: Sequence[Admission]) -> Steps[None]:
+        """Copies the forks of a thread; and adds admissions, or brings those up to date that are not settled."""
+        if not (yield from self.is_set_up()):
+            return
+        yield from self._query(self.copy_forks, target, source)
+        for a in effects:
+            result = a.result if a.result is not None else (None, None)
+            row = (a.fence, a.state, a.owner, a.since, a.until, a.settled, a.outcome, a.namespace, a.checkpoint)
+            yield from self._query(self.copy_effect, *a.effect, *row, a.fingerprint, *result)
 
     def prune(self, thread: str) -> Steps[None]:
         """Deletes the effects of tasks that can run no more: settled, and their checkpoint is gone."""

@@ -61,6 +61,8 @@ class MemoryStore(Store):
     delete_effects = "delete_effects"
     prune_effects = "prune_effects"
     select_asked = "select_asked"
+    copy_forks = "copy_forks"
+    copy_effect = "copy_effect"
     is_durable = False
 
     writes: dict[Any, Any] | None = None
@@ -230,6 +232,22 @@ class MemoryStore(Store):
 
     def _select_effects(self, thread: str) -> list[tuple[Any, ...]]:
         return sorted(tuple(row) for rows in self._effects.values() for row in rows if row[1] == thread)
+
+    def _copy_forks(self, target: str, source: str) -> list[tuple[Any, ...]]:
+        for (thread, *place), forks in list(self._forks.items()):
+            if thread == source:
+                self._forks.setdefault((target, place[0], place[1]), list(forks))
+        return []
+
+    def _copy_effect(self, *row: Any) -> list[tuple[Any, ...]]:
+        digest, fence = row[5:7]
+        admissions = self._effects.setdefault(digest, [])
+        if fence > len(admissions):
+            self._admitted += 1
+            admissions.append([self._admitted, *row])
+        elif admissions[fence - 1][8] == "admitted":
+            admissions[fence - 1][1:] = row
+        return []
 
     def _prune_effects(self, thread: str) -> list[tuple[Any, ...]]:
         return []  # which checkpoints are left is not seen from here

@@ -132,6 +132,17 @@ class SqliteStore(Store):
         " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = remit_effects.thread_id"
         " AND c.checkpoint_ns = remit_effects.checkpoint_ns AND c.checkpoint_id = remit_effects.checkpoint_id)"
     )
+    copy_forks = (
+        "INSERT INTO remit_forks (thread_id, checkpoint_ns, checkpoint_id, ordinal, token) SELECT ?, checkpoint_ns,"
+        " checkpoint_id, ordinal, token FROM remit_forks WHERE thread_id = ? ON CONFLICT DO NOTHING"
+    )
+    copy_effect = (
+        "INSERT INTO remit_effects (thread_id, branch, task_id, effect, effect_key, digest, fence, state, owner,"
+        " since, until, settled, outcome, checkpoint_ns, checkpoint_id, fingerprint, result_type, result)"
+        f" VALUES ({', '.join(['?'] * 18)}) ON CONFLICT (digest, fence) DO UPDATE SET state = excluded.state,"
+        " settled = excluded.settled, outcome = excluded.outcome, result_type = excluded.result_type,"
+        " result = excluded.result WHERE remit_effects.state = 'admitted'"
+    )
     select_threads = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = '' ORDER BY thread_id"
     select_questions = (
         f"SELECT DISTINCT checkpoint_id, thread_id FROM writes WHERE {_ASKS} AND (checkpoint_id, thread_id) > (?, ?)"
