@@ -94,6 +94,19 @@ bench: system $(VENVS)/newest/.wheel ## time the interrupt protocol, stock again
 	$(NEWEST)/python benchmarks/python/protocol.py $(BENCH_ARGS)
 	$(NEWEST)/python benchmarks/python/protocol.py --gate $(BENCH_ARGS)
 
+$(VENVS)/dbos/.made: harness/envs/dbos-3.4.0.txt
+	$(PYTHON) -m venv --clear $(VENVS)/dbos
+	$(VENVS)/dbos/bin/python $(PIP_INSTALL) -r $<
+	touch $@
+
+.PHONY: bench-effect
+bench-effect: system $(VENVS)/newest/.wheel $(VENVS)/dbos/.made ## time an effect beside a bare call and beside a step of DBOS
+	$(NEWEST)/python benchmarks/python/effect.py --dbos $(VENVS)/dbos/bin/python $(BENCH_ARGS)
+
+.PHONY: bench-pending
+bench-pending: system $(VENVS)/newest/.wheel ## time the listing of open questions beside much history, with its index and without
+	$(NEWEST)/python benchmarks/python/pending.py $(BENCH_ARGS)
+
 .PHONY: race
 race: system $(VENVS)/newest/.wheel ## racers for one answer: how many fire, and how long a refusal takes
 	$(NEWEST)/python benchmarks/python/race.py

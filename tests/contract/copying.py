@@ -59,4 +59,4 @@ def _copy_in_memory(saver: Any, source: str, target: str) -> None:
     for store in (saver.writes, saver.blobs):
         for (thread, *rest), value in list(store.items()):
             if thread == source:
-                store[target, *rest] = value.copy() if isinstance(value, dict) else value
+                store[(target, *rest)] = value.copy() if isinstance(value, dict) else value

@@ -1,15 +1,15 @@
-"""A copied thread knows what its source fired, and which forks it has; what is asked there is its own."""
+"""What is kept of a thread when it is copied or pruned. A copy knows what its source fired, and which forks it has; what
+is asked there is its own.
+"""
 
 from __future__ import annotations
 
 import pytest
 from copying import taught_to_copy
-from forking import address_of, answer, gates, labels, two_in_one
-from gating import DAY_S
+from forking import LANGGRAPH, address_of, answer, gates, labels, two_in_one
+from gating import DAY_S, blocking, gated, trail
 from graphs import POINTS, TROUBLE, Thread, asking, asks, gives, nested, point
 from remit import RemitSaver, ask, effect
-
-sync_backends = pytest.mark.parametrize("world", ["memory", "sqlite", "postgres"], indirect=True)
 
 
 def paying(ledger, **options):
@@ -125,8 +125,6 @@ async def test_an_effect_that_is_fired_while_the_thread_is_copied_is_known(world
     real = type(saver.inner).acopy_thread if world.is_async else type(saver.inner).copy_thread
 
     def fires_first(self, source, target):
-        from gating import blocking
-
         assert blocking(thread.start()) == TROUBLE
         return real(self, source, target)
 
@@ -154,9 +152,8 @@ async def test_its_question_is_its_own(world, ledger):
     assert sorted(map(str, ledger.fired("effect"))) == ["['no']", "['yes']"]
 
 
+@pytest.mark.parametrize("world", ["memory", "sqlite", "postgres"], indirect=True)
 async def test_what_was_shown_counts_in_the_copy_too(world):
-    if world.is_async:
-        pytest.skip("the node blocks")
     prices = iter([5, 9, 9])
     saver, thread, copy = await both(world, nested(lambda _: {"v": ask(f"refund {next(prices)}?")}, 0))
     assert await thread.start() == asks("refund 5?")
@@ -187,3 +184,19 @@ async def test_a_branch_that_moved_on_is_no_other_fork_s(world):
     at = {"configurable": {**address["configurable"], "thread_id": "copy"}}
     assert await answer(copy, "second", at, remit_fork="b") == asks("q2")
     assert sorted(label.rpartition(".")[2] for label in await labels(copy)) == ["0", "1"]
+
+
+@pytest.mark.parametrize("world", ["postgres", "apg"], indirect=True)
+@pytest.mark.skipif(LANGGRAPH < (1, 2, 24), reason="these savers do not prune")
+async def test_claims_on_what_was_pruned_are_gone_and_answers_ids_are_not(world):
+    build = gates("q1", "q2", "q3")
+    await (await gated(world, build)).start()
+    assert await (await gated(world, build)).answer("one") == asks("q2")
+    second = await gated(world, build, configurable={"remit_answer_id": "two"})
+    assert await second.answer("two") == asks("q3")
+    assert [g.answer_id for g in await trail(second)] == [None, "two"]
+    saver = second.graph.checkpointer
+    await saver.aprune(["thread"]) if world.is_async else saver.prune(["thread"])
+    assert [g.answer_id for g in await trail(second)] == ["two"]
+    assert await second.answer("two") == ("fails", "RemitStrayResume")
+    assert (await (await gated(world, build)).answer("three"))[0] == "gives"

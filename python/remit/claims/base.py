@@ -284,6 +284,7 @@ class Store(Claims):
     select_effects = ""
     delete_effects = ""
     prune_effects = ""
+    prune_grants = ""
     select_threads = ""
     select_questions = ""
     """Empty where only a listing of the saver's tells."""
@@ -456,9 +457,11 @@ class Store(Claims):
             yield from self._query(self.copy_effect, *a.effect, *row, a.fingerprint, *result)
 
     def prune(self, thread: str) -> Steps[None]:
-        """Deletes the effects of tasks that can run no more: settled, and their checkpoint is gone."""
+        """Deletes the effects of tasks that can run no more, and the claims on what is gone: settled, and their
+        checkpoint is not there. An answer's id is kept: the answer may come again."""
         try:
             yield from self._query(self.prune_effects, thread)
+            yield from self._query(self.prune_grants, thread)
         except Exception as e:
             if not self.is_missing(e):
                 raise

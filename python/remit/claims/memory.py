@@ -21,7 +21,7 @@ def memory_store(inner: Any) -> MemoryStore:
             if store is None:
                 store = _stores[inner] = MemoryStore()
                 store.is_native = is_memory(inner)
-                store.writes = inner.writes if store.is_native else None
+                store.writes = getattr(inner, "writes", None) if store.is_native else None
         except TypeError:  # it cannot be a key: neither hashed nor referenced weakly
             store = MemoryStore()
             store.is_native = is_memory(inner)
@@ -61,6 +61,7 @@ class MemoryStore(Store):
     delete_effects = "delete_effects"
     prune_effects = "prune_effects"
     select_asked = "select_asked"
+    prune_grants = "prune_grants"
     copy_forks = "copy_forks"
     copy_effect = "copy_effect"
     is_durable = False
@@ -251,6 +252,8 @@ class MemoryStore(Store):
 
     def _prune_effects(self, thread: str) -> list[tuple[Any, ...]]:
         return []  # which checkpoints are left is not seen from here
+
+    _prune_grants = _prune_effects
 
     def _delete_effects(self, thread: str) -> list[tuple[Any, ...]]:
         for digest in [d for d, rows in self._effects.items() if rows[0][1] == thread]:

@@ -132,6 +132,11 @@ class SqliteStore(Store):
         " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = remit_effects.thread_id"
         " AND c.checkpoint_ns = remit_effects.checkpoint_ns AND c.checkpoint_id = remit_effects.checkpoint_id)"
     )
+    prune_grants = (
+        "DELETE FROM remit_claims WHERE thread_id = ? AND running = 0 AND answer_id IS NULL AND checkpoint_id <> ''"
+        " AND NOT EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = remit_claims.thread_id"
+        " AND c.checkpoint_ns = remit_claims.checkpoint_ns AND c.checkpoint_id = remit_claims.checkpoint_id)"
+    )
     copy_forks = (
         "INSERT INTO remit_forks (thread_id, checkpoint_ns, checkpoint_id, ordinal, token) SELECT ?, checkpoint_ns,"
         " checkpoint_id, ordinal, token FROM remit_forks WHERE thread_id = ? ON CONFLICT DO NOTHING"
