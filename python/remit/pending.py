@@ -1,7 +1,7 @@
 """The questions that are open, across threads.
 
 A question is a row that LangGraph's loop stored through the saver, and it is open as long as nothing came after it. So
-the saver's own rows are the index: whoever writes them, they cannot be out of date (decision 0008). The store finds where
+the saver's own rows are the index: whoever writes them, they cannot be out of date (decision 0009). The store finds where
 a question may be open; each place is then read as a run would read it.
 """
 
@@ -139,7 +139,8 @@ def _listed(start: tuple[str, str], prefix: str) -> Steps[list[tuple[str, str]]]
     places: set[tuple[str, str]] = set()
 
     def look(tup: CheckpointTuple) -> bool:
-        conf: Any = tup.config["configurable"]
+        here: Any = tup.config
+        conf = here["configurable"]
         place = (tup.checkpoint["id"], str(conf["thread_id"]))
         if not conf.get("checkpoint_ns") and place > start and place[1].startswith(prefix):
             rows = tup.pending_writes
@@ -282,7 +283,8 @@ def _asker(
     found: list[str] = []
 
     def look(t: CheckpointTuple) -> bool:
-        conf: Any = t.config["configurable"]
+        here: Any = t.config
+        conf = here["configurable"]
         if (
             conf.get("checkpoint_ns")
             and t.checkpoint["id"] > checkpoint
