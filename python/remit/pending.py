@@ -25,7 +25,7 @@ from .run import Run
 __all__ = ["PendingQuestion", "pending"]
 
 _BATCH = 100
-"""How many places are looked up at once."""
+"""How many places are looked up at once, at most."""
 _NEAR = 64
 """How many of a thread's newest checkpoints are searched for a graph below that asks."""
 
@@ -86,6 +86,7 @@ def pending(
     _check(prefix, metadata, older_than, limit, after)
     found: list[PendingQuestion] = []
     places = [(after.checkpoint, after.thread)] if after is not None else []
+    size = min(limit or _BATCH, _BATCH)
     is_last = False
     while True:
         for checkpoint, thread in places:
@@ -98,8 +99,8 @@ def pending(
             return found
         start = places[-1] if places else ("", "")
         if protocol.store.select_questions:
-            places = yield from protocol.store.questions(start, prefix, _BATCH)
-            is_last = len(places) < _BATCH
+            places = yield from protocol.store.questions(start, prefix, size)
+            is_last = len(places) < size
         else:
             places, is_last = (yield from _listed(start, prefix)), True
 
