@@ -30,7 +30,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 COLUMNS = {
     "sqlite": {
         "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-        "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+        "writes": "checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value",
     },
     "postgres": {
         "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",

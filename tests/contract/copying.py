@@ -6,7 +6,7 @@ from typing import Any
 
 _TABLES = {
     "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-    "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+    "writes": "checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value",
 }
 _POSTGRES_TABLES = {
     "checkpoints": _TABLES["checkpoints"],
