@@ -90,6 +90,9 @@ class Protocol:
         self.is_warned = False
         self.store = store
         self.gate = Gate(config, claims, local, saver)
+        self.looks_in_database = config.detect_overtaken == "database" and store.lands_together
+        if config.detect_overtaken == "database" and not (store.lands_together or store.is_native):
+            raise refuse("bad-option", detail=f"detect_overtaken: REMIT does not know the database of {saver}")
         self.has_store = store.is_durable or store.is_native
         self.planes = Planes()
         self.fresh: WeakValueDictionary[tuple[str, str], Run] = WeakValueDictionary()
@@ -554,7 +557,7 @@ class Protocol:
             return False
         run = self._run_of(conf)
         parent = conf.get("checkpoint_id")
-        if run is None or run.thread in self.deleted:
+        if run is None or run.thread in self.deleted or (self.looks_in_database and run.line is not None):
             return False
         id: str = checkpoint["id"]
         if parent is not None and (id <= parent or parent == run.parked_at):
@@ -630,6 +633,8 @@ class Protocol:
         """Stores a checkpoint under the claim that covers it, if any: an edit's, the run's, or its parent's."""
         if claim is not None and run is not None and run.parent is not None:
             yield from self.gate.check(claim)
+        if claim is None and run is not None and run.line is not None and self.looks_in_database:
+            return (yield from self._take_on(run, checkpoint["id"], args))
         if claim is None or (run is not None and run.parent is not None):
             return (yield Ask("put", args))
         try:
@@ -639,6 +644,20 @@ class Protocol:
             if run is None:
                 yield from self.gate.give_back(claim)
         claim.stand_at(checkpoint)
+        return stored
+
+    def _take_on(self, run: Run, checkpoint: str, args: tuple[Any, ...]) -> Steps[Any]:
+        """Stores a run's checkpoint, unless a run of another process took the line on.
+
+        Raises:
+            RemitOrderViolation: it did.
+        """
+        parent: str | None = args[0]["configurable"].get("checkpoint_id")
+        plane = (run.thread, run.namespace)
+        did, stored = yield from self.store.follow(plane, run.lineage, parent, checkpoint, args)
+        if not did:
+            where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": checkpoint, "parent": parent}
+            raise refuse("overtaken", frontier="another checkpoint", **where)
         return stored
 
     def _mutated(self, run: Run, checkpoint: Any, versions: Mapping[str, Any]) -> Exception | None:

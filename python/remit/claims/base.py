@@ -285,6 +285,7 @@ class Store(Claims):
     delete_effects = ""
     prune_effects = ""
     select_threads = ""
+    is_newest = ""
     is_ready = False
     is_durable = True
     """Does the store outlive the process, as its saver does?"""
@@ -469,6 +470,17 @@ class Store(Claims):
     ) -> Steps[tuple[bool, Any]]:
         parameters = (int(running), outcome, state, *key, fence)
         landed: tuple[bool, Any] = yield Land(self, name, args, self.settle_grant, parameters)
+        return landed
+
+    # -- lines -----------------------------------------------------------------------------------------------
+
+    def follow(
+        self, plane: tuple[str, str], line: str | None, parent: str | None, checkpoint: str, args: tuple[Any, ...]
+    ) -> Steps[tuple[bool, Any]]:
+        """Stores a checkpoint through the inner saver, if no run took its line on from the parent meanwhile: (did it,
+        the saver's result). An edit of the state (`update_state`) takes nothing on, nor does a fork."""
+        where = (*plane, parent or "", parent, line, checkpoint)
+        landed: tuple[bool, Any] = yield Land(self, "put", args, self.is_newest, where, plane)
         return landed
 
     # -- effects ---------------------------------------------------------------------------------------------
