@@ -484,6 +484,7 @@ class Protocol:
             self.fresh[key] = run
         else:
             other.is_ambiguous = True
+            run.beside = other  # kept as long as either is
 
     def _run_of(self, conf: Mapping[str, Any]) -> Run | None:
         """The run that writes. (`update_state`, also one that a node calls, is nobody's run.)"""
@@ -494,6 +495,10 @@ class Protocol:
             return None
         run = self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or ""))
         return None if run is None or run.is_ambiguous else run
+
+    def _starter_of(self, conf: Mapping[str, Any]) -> Run | None:
+        """One of the runs that began on a new thread together: which of them writes is not known, but their line is."""
+        return self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or "")) if _EXECUTING in conf else None
 
     def landed(self, conf: Mapping[str, Any], checkpoint: str, is_stored: bool = True) -> None:
         """A checkpoint is durable, or was not stored."""
@@ -595,12 +600,13 @@ class Protocol:
                 refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
                 if refused is not None and run is not None:
                     yield from self._take_back(run, config)
-            self._check_deleted(run)
+            starter = run if run is not None else self._starter_of(conf)
+            self._check_deleted(starter)
             if refused is None and run is not None and self.config.detect_mutation:
                 refused = self._mutated(run, checkpoint, versions)
             self._extend(run, conf, checkpoint["id"], refused)
-            if run is not None:
-                self._check_line(run, checkpoint["id"], conf.get("checkpoint_id"))
+            if starter is not None:
+                self._check_line(starter, checkpoint["id"], conf.get("checkpoint_id"))
             claim = run.claim if run is not None else None
             line = run.lineage if run is not None else None
             if run is None:
