@@ -143,13 +143,16 @@ class Protocol:
                     self._judge(run, Thread.NO_SUCH_CHECKPOINT, None, addressed)
                 elif wish.answer is not None:
                     self._judge(run, Thread.ABSENT, None, None)
+                elif addressed and (yield Ask("get_tuple", (_head_of(conf),))) is not None:
+                    raise self._no_checkpoint(conf)
                 if (
                     not gated
                     or wish.intent != Intent.NEW_INPUT
                     or (yield from self.gate.enter(run, conf, None, Rows(()).load(Intent.NEW_INPUT)))
                 ):
                     self._new_thread(run)
-                    self._join_line(run, "")
+                    if not addressed:
+                        self._join_line(run, "")
                     return None
                 tup = yield Ask("get_tuple", (config,))
                 continue
@@ -195,7 +198,7 @@ class Protocol:
     def _has_moved_past(self, config: Any, tup: CheckpointTuple) -> Steps[bool]:
         """Has the line of a checkpoint moved past it? A branch that forked from it is another line."""
         conf = config["configurable"]
-        where = {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns") or ""}}
+        where = _head_of(conf)
         head: CheckpointTuple | None = yield Ask("get_tuple", (where,))
         line = _branch_of(tup)
         if head is not None and _branch_of(head) != line:
@@ -257,6 +260,7 @@ class Protocol:
         run = Run(thread, namespace, wish.intent, wish.answer)
         run.parent = parent
         run.born = self.deletions if parent is None else parent.born
+        run.has_acted = conf.get(_DURABILITY) == "exit"  # a subgraph that ends well then stores nothing
         if call is not None:
             call.run = run
         if parent is not None:
@@ -273,6 +277,8 @@ class Protocol:
                 self._new_thread(run)
                 return None
         loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer, alone=_runs_one_task(tup))
+        if run.answer is not None and not run.answer[0] and not loaded.open and run.fork is None:
+            yield from self._judge_edited(run, tup)
         shown = self._follow(run, tup, loaded)
         yield from self._replace(run, loaded, config)
         if run.answer is not None:
@@ -391,6 +397,13 @@ class Protocol:
             raise error
         if isinstance(error, RemitStrayResume):
             warnings.warn(error, stacklevel=_callers_level())
+
+    def _no_checkpoint(self, conf: Mapping[str, Any]) -> Exception:
+        """The refusal of an input or an edit at a checkpoint that a thread does not have: it would begin anew."""
+        where = {"thread": str(conf["thread_id"]), "namespace": conf.get("checkpoint_ns") or ""}
+        error = refuse("stray-no-checkpoint", checkpoint=conf["checkpoint_id"], named="none", open="none", **where)
+        log.warning("%s", str(error).splitlines()[0], extra={"remit_code": error.code, "remit_thread": where["thread"]})
+        return error
 
     def _warn_of_durability(self, durability: str) -> None:
         """A state is validated when it is stored, and so late another node may have run on it. Said once."""
@@ -611,6 +624,9 @@ class Protocol:
             line = run.lineage if run is not None else None
             if run is None:
                 parent = yield from self._parent_of(config)
+                is_lost = parent is None and conf.get("checkpoint_id") and metadata.get("source") == "update"
+                if is_lost and (yield Ask("get_tuple", (_head_of(conf),))) is not None:
+                    raise self._no_checkpoint(conf)
                 line = _branch_of(parent) if parent is not None else None
                 if parent is not None and _EXECUTING not in conf:
                     claim = yield from self.gate.edit(conf, parent, Rows(parent.pending_writes).load(Intent.INSPECT))
@@ -960,6 +976,11 @@ def _fork_wish(conf: Mapping[str, Any], thread: str) -> bool | str | None:
     if isinstance(wanted, str) and wanted and "\0" not in wanted and wanted.isprintable():
         return wanted
     raise refuse("bad-fork", given=repr(wanted)[:80], thread=thread)
+
+
+def _head_of(conf: Mapping[str, Any]) -> Any:
+    """The config of a plane's newest checkpoint."""
+    return {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns") or ""}}
 
 
 def _without_keys(config: Any) -> Any:

@@ -166,8 +166,10 @@ class Run:
 
     @property
     def is_unheard(self) -> bool:
-        """Did an answer that was for something run nothing?"""
-        return self.answer is not None and not self.stray and not self.has_acted and self.parent is None
+        """Did an answer that was for something run nothing? In a subgraph it was for what is asked there."""
+        if self.answer is None or self.stray or self.has_acted:
+            return False
+        return self.parent is None or any(task.parked for task in self.tasks.values())
 
 
 class Landings:

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ._core import Kind, parse_row, refuse
-from .claims import Admission, Grant, claims_for, memory_store, store_for
+from .claims import Admission, Grant, check_loop, claims_for, memory_store, store_for
 from .commits import Grouped
 from .config import RemitConfig
 from .drivers import (
@@ -71,10 +71,11 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         store = store_for(inner)
         claims = claims_for(inner, store, self.config.claim_store)
         self._protocol = Protocol(self.config, store, claims, memory_store(inner), type(inner).__name__, inner.serde)
+        self._is_bound = hasattr(inner, "loop")
         self._takes_path = _takes_path(inner.put_writes)
         self._atakes_path = _takes_path(inner.aput_writes)
         self._protocol.store.check()
-        if self.config.self_check and not hasattr(inner, "loop") and _overrides(type(inner), "get_tuple"):
+        if self.config.self_check and not self._is_bound and _overrides(type(inner), "get_tuple"):
             drive(inner, check_saver(type(inner).__name__))
             self._protocol.is_checked = True
         self._writer = self._grouped()
@@ -288,6 +289,8 @@ async def _alist(
 
 
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+    if self._is_bound:
+        check_loop(self.inner)
     protocol = self._protocol
     operation = protocol.arrive(config, Kind.CHECKPOINT)
     if protocol.is_plain_put(config["configurable"], checkpoint):
@@ -337,6 +340,8 @@ def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_ver
 def _put_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> None:
+    if self._is_bound:
+        check_loop(self.inner)
     operation = self._protocol.arrive(config, Kind.WRITES)
     if self._protocol.is_plain(config["configurable"], writes, task_id):
         try:

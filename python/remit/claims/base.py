@@ -599,6 +599,20 @@ def _finished(task: asyncio.Task[Any]) -> None:
         task.exception()  # told to whoever still waits
 
 
+def check_loop(inner: Any) -> None:
+    """Checks that a blocking call of an async saver's does not stop the loop that it waits for.
+
+    Raises:
+        RemitError: it is called in the loop's thread.
+    """
+    try:
+        here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    if here is inner.loop:
+        raise refuse("sync-on-loop", saver=type(inner).__name__)
+
+
 def on_its_loop(inner: Any, steps: Coroutine[Any, Any, T]) -> T:
     """Does something of an async saver's from another thread than its loop's, and waits for it.
 
@@ -606,10 +620,8 @@ def on_its_loop(inner: Any, steps: Coroutine[Any, Any, T]) -> T:
         RemitError: called in the loop's thread, which could not go on.
     """
     try:
-        here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
-    except RuntimeError:
-        here = None
-    if here is inner.loop:
+        check_loop(inner)
+    except Exception:
         steps.close()
-        raise refuse("sync-on-loop", saver=type(inner).__name__)
+        raise
     return asyncio.run_coroutine_threadsafe(steps, inner.loop).result()
