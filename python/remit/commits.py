@@ -15,13 +15,14 @@ from typing import Any, NamedTuple, Protocol
 
 class Write(NamedTuple):
     """A call of a method of an inner saver that stores something: it runs if the statement returns a row, or there is
-    none."""
+    none. With a `plane`, a thread and a namespace, no other write with it is between the two."""
 
     inner: Any
     name: str
     args: tuple[Any, ...]
     statement: str = ""
     parameters: tuple[Any, ...] = ()
+    plane: tuple[str, str] | None = None
 
 
 class Committer(Protocol):

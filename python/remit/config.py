@@ -34,6 +34,12 @@ class RemitConfig(BaseModel):
             by savers that store what has a new version. Each value is serialized once more.
         self_check: check `inner` when it is wrapped (an asynchronous saver: at its first read), on a thread of its own
             that is deleted again, and refuse one that loses or mixes up what a resume needs.
+        detect_overtaken: where a run looks, when it stores a checkpoint, whether another run took the thread on meanwhile:
+            among the runs of this `"process"`, or in the `"database"`, in the same transaction (on PostgreSQL one more
+            round trip). Either way its nodes have run; `cross_process_gate` refuses before they do.
+        strict_types: refuse to read a checkpoint of which an object came back as bare data or None, because its class
+            cannot be imported, is not allowed or does not take its stored fields (`type-lost`). Otherwise that is logged,
+            once for each class.
         claim_store: where claims are kept, a `remit.claims.ClaimStore`; by default in the saver's own database.
     """
 
@@ -50,6 +56,8 @@ class RemitConfig(BaseModel):
     claim_store: Any = None
     detect_mutation: StrictBool = False
     self_check: StrictBool = False
+    detect_overtaken: Literal["process", "database"] = "process"
+    strict_types: StrictBool = False
 
     @classmethod
     def make(cls, config: RemitConfig | None, options: dict[str, Any]) -> RemitConfig:

@@ -61,6 +61,7 @@ class Land(NamedTuple):
     args: tuple[Any, ...]
     statement: str
     parameters: tuple[Any, ...]
+    plane: tuple[str, str] | None = None
 
 
 class Pause(NamedTuple):
@@ -193,6 +194,7 @@ def _do_once(inner: Any, step: Step) -> Any:
         if type(inner) is Grouped:
             return inner.store(Write(inner.inner, *step[1:]))
         return step.store.commit([Write(inner, *step[1:])])[0]
+        return step.store.together(inner, *step[1:])
     if type(step) is Keep:
         return step.gate.keep(step.claim, inner)
     if type(step) is Do:
@@ -216,6 +218,7 @@ async def _ado_once(inner: Any, step: Step) -> Any:
         return await getattr(step.target, "a" + step.name)(*step.args)
     if type(step) is Land:
         return (await step.store.acommit([Write(inner, *step[1:])]))[0]
+        return await step.store.atogether(inner, *step[1:])
     if type(step) is Keep:
         return step.gate.akeep(step.claim, inner)
     if type(step) is Do:

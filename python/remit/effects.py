@@ -25,6 +25,7 @@ from .claims import Admission, Effect, Key, Store
 from .drivers import Ask, Do, Steps, adrive, drive, is_async, is_on_a_loop
 from .gate import Claim, Gate, _here, _live, _when, owner_of
 from .intent import Call, enclosing
+from .reviving import strictly
 from .run import Run
 
 if TYPE_CHECKING:
@@ -576,15 +577,14 @@ class Effects:
         return found[0].id if found is not None else 0
 
     def _result(self, done: Admission) -> Any:
+        detail = "its result was not stored"
         if done.result is not None:
-            return self._serde.loads_typed(done.result)
-        raise refuse(
-            "effect-result",
-            effect=done.effect.name,
-            thread=done.effect.thread,
-            index=done.id,
-            detail="its result was not stored",
-        )
+            with strictly(self._protocol.config.strict_types) as lost:
+                result = self._serde.loads_typed(done.result)
+            if not lost:
+                return result
+            detail = f"its result holds a {lost[0].type} that could not be rebuilt: {lost[0].reason}"
+        raise refuse("effect-result", effect=done.effect.name, thread=done.effect.thread, index=done.id, detail=detail)
 
     # -- for people ------------------------------------------------------------------------------------------
 

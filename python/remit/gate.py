@@ -9,6 +9,7 @@ else is given back. Until it ends, the run has its line to itself. Who may have 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -31,6 +32,7 @@ from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, refuse, word
 from .claims import Admission, Claims, Grant, Key
 from .config import RemitConfig
 from .drivers import Ask, Keep, Pause, Steps, adrive, drive
+from .intent import current_call
 from .rows import INTERRUPT, Loaded, triggers
 from .run import Run
 
@@ -71,6 +73,8 @@ class Owner(NamedTuple):
         if (self.host, self.boot, self.pids) != _here()[:3] or not self.boot:
             return False
         if (self.pid, self.start) == (os.getpid(), _here().start):
+            if self.run in _unfollowed:
+                gc.collect()
             return self.run not in _live
         try:
             os.kill(self.pid, 0)
@@ -84,6 +88,9 @@ class Owner(NamedTuple):
 
 _live: set[str] = set()
 """The runs of this process that hold a claim."""
+_unfollowed: set[str] = set()
+"""Those whose end nobody tells: they are over when nothing refers to them, which only the collector finds out, since
+LangGraph's loops refer to themselves."""
 
 
 @cache
@@ -236,6 +243,7 @@ class Claim:
             return False
         self.has_ended = True
         _live.discard(self.run_id)
+        _unfollowed.discard(self.run_id)
         if self.loop is not None and not self.loop.is_closed():
             if asyncio._get_running_loop() is self.loop:
                 _settle_soon(self)
@@ -335,8 +343,12 @@ class Gate:
             yield from self._is_new(claims, key, answer_id, digest)
         claim = Claim(key, questions, claims, self._config.claim_lease)
         claim.interrupts = tuple(sorted(loaded.interrupts))
+        if current_call() is None:
+            _unfollowed.add(claim.run_id)
         if tup is not None:
             claim.tasks = _tasks_of(tup.checkpoint)
+            if claim.tasks is not None and not conf.get("checkpoint_id"):  # else 1.2.9 runs again what had finished
+                claim.tasks = max(claim.tasks - len(loaded.finished), 0) or None
         # a first grant says that nobody took this position on from a read; a run may have passed it all the same, but
         # for an open question, which no run passes without its claim, where no other task can have come to an end
         is_present = tup is None or (bool(loaded.open) and claim.tasks == 1 and _is_untouched(tup))
@@ -392,7 +404,9 @@ class Gate:
                 elif running is not None and (outcome := _ending(running, now)) is not None:
                     # if it just gave a sign of life, nothing is changed
                     yield from claim.claims.settle(running.key, running.fence, *outcome, False, running.lease_end)
-                elif self._config.on_conflict == "raise" or _clock() + pause >= patience:
+                elif (self._config.on_conflict == "raise" or _clock() + pause >= patience) and not (
+                    pause < _LONGEST_PAUSE_S and running is not None and owner_of(running).run in _unfollowed
+                ):  # (what refers to a run that nobody ends may be a thread that is just about to let go)
                     raise _conflict("conflict-held", claim.key, loaded, running or last)
                 else:
                     yield Pause(pause)
@@ -401,6 +415,7 @@ class Gate:
         finally:
             if claim.fence == 0:
                 _live.discard(claim.run_id)
+                _unfollowed.discard(claim.run_id)
 
     def _is_new(self, claims: Claims, key: Key, answer_id: str, digest: str) -> Steps[None]:
         """An answer's id names one answer, which is delivered once."""
@@ -631,6 +646,7 @@ def _forget(claim: Claim) -> None:
     """Nobody need keep a claim any more. Of one that is lost every later write of its run looks again, in vain."""
     claim.sure_until = 0.0
     _live.discard(claim.run_id)
+    _unfollowed.discard(claim.run_id)
     if claim.beat is not None:
         claim.beat.cancel()
     elif claim.inner is not None:
@@ -673,6 +689,10 @@ def _beat_soon(claim: Claim) -> None:
 
 
 async def _abeat(claim: Claim) -> None:
+    if claim.run_id in _unfollowed:
+        gc.collect()
+        if claim.has_ended:
+            return
     before = _clock()
     try:
         renewed = await adrive(claim.inner, claim.claims.renew(claim.key, claim.fence, claim.lease))
@@ -729,6 +749,10 @@ class _Heart:
                 self._renew(claim)
 
     def _renew(self, claim: Claim) -> None:
+        if claim.run_id in _unfollowed:
+            gc.collect()
+            if claim.has_ended:
+                return
         before = _clock()
         try:
             renewed = drive(claim.inner, claim.claims.renew(claim.key, claim.fence, claim.lease))
@@ -753,6 +777,7 @@ def _after_fork() -> None:
     global _heart
     _heart = _Heart()
     _live.clear()
+    _unfollowed.clear()
     _here.cache_clear()
 
 

@@ -70,8 +70,11 @@ class _Handler(BaseCallbackHandler):
     ) -> None:
         call = Call(run_id, inputs, _live.get(parent_run_id) if parent_run_id is not None else None)
         outer = _current.get()
-        if outer is not None and outer.tool is not None and outer.id == parent_run_id:
-            call.within = outer
+        if outer is not None and outer.tool is not None:
+            call.within = outer if outer.id == parent_run_id else None
+        elif outer is not None and call.parent is None and outer.id in _live:
+            # the caller gave callbacks of its own, or a tracer stands between them: the context tells
+            call.parent = outer
         _live[run_id] = call
         _current.set(call)
 

@@ -90,6 +90,9 @@ class Protocol:
         self.is_warned = False
         self.store = store
         self.gate = Gate(config, claims, local, saver)
+        self.looks_in_database = config.detect_overtaken == "database" and store.lands_together
+        if config.detect_overtaken == "database" and not (store.lands_together or store.is_native):
+            raise refuse("bad-option", detail=f"detect_overtaken: REMIT does not know the database of {saver}")
         self.has_store = store.is_durable or store.is_native
         self.planes = Planes()
         self.fresh: WeakValueDictionary[tuple[str, str], Run] = WeakValueDictionary()
@@ -145,13 +148,16 @@ class Protocol:
                     self._judge(run, Thread.NO_SUCH_CHECKPOINT, None, addressed)
                 elif wish.answer is not None:
                     self._judge(run, Thread.ABSENT, None, None)
+                elif addressed and (yield Ask("get_tuple", (_head_of(conf),))) is not None:
+                    raise self._no_checkpoint(conf)
                 if (
                     not gated
                     or wish.intent != Intent.NEW_INPUT
                     or (yield from self.gate.enter(run, conf, None, Rows(()).load(Intent.NEW_INPUT)))
                 ):
                     self._new_thread(run)
-                    self._join_line(run, "")
+                    if not addressed:
+                        self._join_line(run, "")
                     return None
                 tup = yield Ask("get_tuple", (config,))
                 continue
@@ -197,7 +203,7 @@ class Protocol:
     def _has_moved_past(self, config: Any, tup: CheckpointTuple) -> Steps[bool]:
         """Has the line of a checkpoint moved past it? A branch that forked from it is another line."""
         conf = config["configurable"]
-        where = {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns") or ""}}
+        where = _head_of(conf)
         head: CheckpointTuple | None = yield Ask("get_tuple", (where,))
         line = _branch_of(tup)
         if head is not None and _branch_of(head) != line:
@@ -259,6 +265,7 @@ class Protocol:
         run = Run(thread, namespace, wish.intent, wish.answer)
         run.parent = parent
         run.born = self.deletions if parent is None else parent.born
+        run.has_acted = conf.get(_DURABILITY) == "exit"  # a subgraph that ends well then stores nothing
         if call is not None:
             call.run = run
         if parent is not None:
@@ -275,6 +282,8 @@ class Protocol:
                 self._new_thread(run)
                 return None
         loaded = Rows(tup.pending_writes).load(run.intent, run.fork, run.answer, alone=_runs_one_task(tup))
+        if run.answer is not None and not run.answer[0] and not loaded.open and run.fork is None:
+            yield from self._judge_edited(run, tup)
         shown = self._follow(run, tup, loaded)
         yield from self._replace(run, loaded, config)
         if run.answer is not None:
@@ -394,6 +403,13 @@ class Protocol:
         if isinstance(error, RemitStrayResume):
             warnings.warn(error, stacklevel=_callers_level())
 
+    def _no_checkpoint(self, conf: Mapping[str, Any]) -> Exception:
+        """The refusal of an input or an edit at a checkpoint that a thread does not have: it would begin anew."""
+        where = {"thread": str(conf["thread_id"]), "namespace": conf.get("checkpoint_ns") or ""}
+        error = refuse("stray-no-checkpoint", checkpoint=conf["checkpoint_id"], named="none", open="none", **where)
+        log.warning("%s", str(error).splitlines()[0], extra={"remit_code": error.code, "remit_thread": where["thread"]})
+        return error
+
     def _warn_of_durability(self, durability: str) -> None:
         """A state is validated when it is stored, and so late another node may have run on it. Said once."""
         self.is_warned = True
@@ -486,6 +502,7 @@ class Protocol:
             self.fresh[key] = run
         else:
             other.is_ambiguous = True
+            run.beside = other  # kept as long as either is
 
     def _run_of(self, conf: Mapping[str, Any]) -> Run | None:
         """The run that writes. (`update_state`, also one that a node calls, is nobody's run.)"""
@@ -496,6 +513,10 @@ class Protocol:
             return None
         run = self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or ""))
         return None if run is None or run.is_ambiguous else run
+
+    def _starter_of(self, conf: Mapping[str, Any]) -> Run | None:
+        """One of the runs that began on a new thread together: which of them writes is not known, but their line is."""
+        return self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or "")) if _EXECUTING in conf else None
 
     def landed(self, conf: Mapping[str, Any], checkpoint: str, is_stored: bool = True) -> None:
         """A checkpoint is durable, or was not stored."""
@@ -559,7 +580,7 @@ class Protocol:
             return False
         run = self._run_of(conf)
         parent = conf.get("checkpoint_id")
-        if run is None or run.thread in self.deleted:
+        if run is None or run.thread in self.deleted or (self.looks_in_database and run.line is not None):
             return False
         id: str = checkpoint["id"]
         if parent is not None and (id <= parent or parent == run.parked_at):
@@ -597,16 +618,20 @@ class Protocol:
                 refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
                 if refused is not None and run is not None:
                     yield from self._take_back(run, config)
-            self._check_deleted(run)
+            starter = run if run is not None else self._starter_of(conf)
+            self._check_deleted(starter)
             if refused is None and run is not None and self.config.detect_mutation:
                 refused = self._mutated(run, checkpoint, versions)
             self._extend(run, conf, checkpoint["id"], refused)
-            if run is not None:
-                self._check_line(run, checkpoint["id"], conf.get("checkpoint_id"))
+            if starter is not None:
+                self._check_line(starter, checkpoint["id"], conf.get("checkpoint_id"))
             claim = run.claim if run is not None else None
             line = run.lineage if run is not None else None
             if run is None:
                 parent = yield from self._parent_of(config)
+                is_lost = parent is None and conf.get("checkpoint_id") and metadata.get("source") == "update"
+                if is_lost and (yield Ask("get_tuple", (_head_of(conf),))) is not None:
+                    raise self._no_checkpoint(conf)
                 line = _branch_of(parent) if parent is not None else None
                 if parent is not None and _EXECUTING not in conf:
                     claim = yield from self.gate.edit(conf, parent, Rows(parent.pending_writes).load(Intent.INSPECT))
@@ -635,6 +660,8 @@ class Protocol:
         """Stores a checkpoint under the claim that covers it, if any: an edit's, the run's, or its parent's."""
         if claim is not None and run is not None and run.parent is not None:
             yield from self.gate.check(claim)
+        if claim is None and run is not None and run.line is not None and self.looks_in_database:
+            return (yield from self._take_on(run, checkpoint["id"], args))
         if claim is None or (run is not None and run.parent is not None):
             return (yield Ask("put", args))
         try:
@@ -644,6 +671,20 @@ class Protocol:
             if run is None:
                 yield from self.gate.give_back(claim)
         claim.stand_at(checkpoint)
+        return stored
+
+    def _take_on(self, run: Run, checkpoint: str, args: tuple[Any, ...]) -> Steps[Any]:
+        """Stores a run's checkpoint, unless a run of another process took the line on.
+
+        Raises:
+            RemitOrderViolation: it did.
+        """
+        parent: str | None = args[0]["configurable"].get("checkpoint_id")
+        plane = (run.thread, run.namespace)
+        did, stored = yield from self.store.follow(plane, run.lineage, parent, checkpoint, args)
+        if not did:
+            where = {"thread": run.thread, "namespace": run.namespace, "checkpoint": checkpoint, "parent": parent}
+            raise refuse("overtaken", frontier="another checkpoint", **where)
         return stored
 
     def _mutated(self, run: Run, checkpoint: Any, versions: Mapping[str, Any]) -> Exception | None:
@@ -940,6 +981,11 @@ def _fork_wish(conf: Mapping[str, Any], thread: str) -> bool | str | None:
     if isinstance(wanted, str) and wanted and "\0" not in wanted and wanted.isprintable():
         return wanted
     raise refuse("bad-fork", given=repr(wanted)[:80], thread=thread)
+
+
+def _head_of(conf: Mapping[str, Any]) -> Any:
+    """The config of a plane's newest checkpoint."""
+    return {"configurable": {"thread_id": conf["thread_id"], "checkpoint_ns": conf.get("checkpoint_ns") or ""}}
 
 
 def _without_keys(config: Any) -> Any:

@@ -45,6 +45,7 @@ class Run:
         claim: the claim that it holds, or that the run holds which it is part of.
         beaten: another run answered what it wanted to answer.
         line: the newest checkpoint of its plane and branch, shared by its live runs; None for a run off the newest.
+        beside: the run that began on the same new thread before it, and is what is known of both.
         born: how many threads had been deleted when it read.
         is_nameless: it is a fork that nobody else can name.
         stands_alone: it is on a branch of its own, which nobody has moved past; `loaded` is what it read then.
@@ -68,6 +69,7 @@ class Run:
         "answer",
         "beaten",
         "below",
+        "beside",
         "born",
         "bound",
         "checkpoint",
@@ -121,6 +123,7 @@ class Run:
         self.claim: Claim | None = None
         self.line: Line | None = None
         self.born = 0
+        self.beside: Run | None = None
         self.beaten = False
         self.is_nameless = False
         self.admitted: Ledger | None = None
@@ -163,8 +166,10 @@ class Run:
 
     @property
     def is_unheard(self) -> bool:
-        """Did an answer that was for something run nothing?"""
-        return self.answer is not None and not self.stray and not self.has_acted and self.parent is None
+        """Did an answer that was for something run nothing? In a subgraph it was for what is asked there."""
+        if self.answer is None or self.stray or self.has_acted:
+            return False
+        return self.parent is None or any(task.parked for task in self.tasks.values())
 
 
 class Landings:

@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ._core import Kind, parse_row, refuse
-from .claims import Admission, Grant, claims_for, memory_store, store_for
+from .claims import Admission, Grant, check_loop, claims_for, memory_store, store_for
 from .commits import Grouped
 from .config import RemitConfig
 from .drivers import (
@@ -31,7 +31,8 @@ from .inspection import Explanation, explain
 from .intent import current_call, follow_calls
 from .pending import PendingQuestion, pending
 from .protocol import Protocol, decoded
-from .selfcheck import check
+from .reviving import Losses, Strict, check_value, strictly, watch
+from .selfcheck import check as check_saver
 
 
 class RemitSaver(BaseCheckpointSaver[Any]):
@@ -66,16 +67,18 @@ class RemitSaver(BaseCheckpointSaver[Any]):
 
     def __init__(self, inner: BaseCheckpointSaver[Any], *, config: RemitConfig | None = None, **options: Any) -> None:
         self.inner = inner
+        watch(inner)
         self.get_next_version = inner.get_next_version  # type: ignore[method-assign]
         self.config = RemitConfig.make(config, options)
         store = store_for(inner)
         claims = claims_for(inner, store, self.config.claim_store)
         self._protocol = Protocol(self.config, store, claims, memory_store(inner), type(inner).__name__, inner.serde)
+        self._is_bound = hasattr(inner, "loop")
         self._takes_path = _takes_path(inner.put_writes)
         self._atakes_path = _takes_path(inner.aput_writes)
         self._protocol.store.check()
-        if self.config.self_check and not hasattr(inner, "loop") and _overrides(type(inner), "get_tuple"):
-            drive(inner, check(type(inner).__name__))
+        if self.config.self_check and not self._is_bound and _overrides(type(inner), "get_tuple"):
+            drive(inner, check_saver(type(inner).__name__))
             self._protocol.is_checked = True
         self._writer = self._grouped()
         follow_calls()
@@ -106,6 +109,7 @@ class RemitSaver(BaseCheckpointSaver[Any]):
             return self
         clone = copy(self)
         clone.inner = inner
+        watch(inner)
         clone._writer = clone._grouped()
         return clone
 
@@ -252,11 +256,18 @@ class RemitSaver(BaseCheckpointSaver[Any]):
 
 
 def _get_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
+    if self.config.strict_types:
+        with strictly() as lost:
+            return lost.checked(drive(Strict(self.inner, lost), self._protocol.get_tuple(config)))
     return drive(self.inner, self._protocol.get_tuple(config))
 
 
 async def _aget_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
-    tup = await adrive(self.inner, self._protocol.get_tuple(config))
+    if self.config.strict_types:
+        with strictly() as lost:
+            tup = lost.checked(await adrive(Strict(self.inner, lost), self._protocol.get_tuple(config)))
+    else:
+        tup = await adrive(self.inner, self._protocol.get_tuple(config))
     call = current_call()
     if call is not None and call.run is not None:
         call.run.is_async = True
@@ -266,17 +277,23 @@ async def _aget_tuple(self: RemitSaver, config: Any) -> CheckpointTuple | None:
 def _list(
     self: RemitSaver, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
 ) -> Iterator[CheckpointTuple]:
+    is_strict = self.config.strict_types
     if not self._protocol.is_paged(config):
         with closing_if(self.inner.list(config, filter=filter, before=before, limit=limit)) as items:
-            for tup in items:
-                yield decoded(tup)
-        return
+            source = iter(items)
+            while True:
+                with strictly(is_strict) as lost:
+                    tup = next(source, None)
+                if tup is None:
+                    return
+                yield decoded(lost.checked(tup))
     left = limit
     while left is None or left > 0:
         size = _PAGE if left is None else min(left, _PAGE)
-        page = list(self.inner.list(config, filter=filter, before=before, limit=size))
+        with strictly(is_strict) as lost:
+            page = list(self.inner.list(config, filter=filter, before=before, limit=size))
         for tup in page:
-            yield decoded(tup)
+            yield decoded(lost.checked(tup))
         if len(page) < size:
             return
         left, before = None if left is None else left - size, page[-1].config
@@ -285,17 +302,23 @@ def _list(
 async def _alist(
     self: RemitSaver, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
 ) -> AsyncIterator[CheckpointTuple]:
+    is_strict = self.config.strict_types
     if not self._protocol.is_paged(config):
         async with aclosing_if(self.inner.alist(config, filter=filter, before=before, limit=limit)) as items:
-            async for tup in items:
-                yield decoded(tup)
-        return
+            source = aiter(items)
+            while True:
+                with strictly(is_strict) as lost:
+                    tup = await anext(source, None)
+                if tup is None:
+                    return
+                yield decoded(lost.checked(tup))
     left = limit
     while left is None or left > 0:
         size = _PAGE if left is None else min(left, _PAGE)
-        page = [tup async for tup in self.inner.alist(config, filter=filter, before=before, limit=size)]
+        with strictly(is_strict) as lost:
+            page = [tup async for tup in self.inner.alist(config, filter=filter, before=before, limit=size)]
         for tup in page:
-            yield decoded(tup)
+            yield decoded(lost.checked(tup))
         if len(page) < size:
             return
         left, before = None if left is None else left - size, page[-1].config
@@ -305,6 +328,8 @@ async def _alist(
 
 
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+    if self._is_bound:
+        check_loop(self.inner)
     protocol = self._protocol
     operation = protocol.arrive(config, Kind.CHECKPOINT)
     if protocol.is_plain_put(config["configurable"], checkpoint):
@@ -354,6 +379,8 @@ def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_ver
 def _put_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> None:
+    if self._is_bound:
+        check_loop(self.inner)
     operation = self._protocol.arrive(config, Kind.WRITES)
     if self._protocol.is_plain(config["configurable"], writes, task_id):
         try:
@@ -418,14 +445,18 @@ async def _aprune(self: RemitSaver, thread_ids: Sequence[str], *, strategy: str 
 
 
 def _get_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
-    return _on_the_line(self.inner.get_delta_channel_history(config=config, channels=channels))
+    with strictly(self.config.strict_types) as lost:
+        history = self.inner.get_delta_channel_history(config=config, channels=channels)
+    return _on_the_line(history, lost, config)
 
 
 async def _aget_delta_channel_history(self: RemitSaver, *, config: Any, channels: Sequence[str]) -> Any:
-    return _on_the_line(await self.inner.aget_delta_channel_history(config=config, channels=channels))
+    with strictly(self.config.strict_types) as lost:
+        history = await self.inner.aget_delta_channel_history(config=config, channels=channels)
+    return _on_the_line(history, lost, config)
 
 
-def _on_the_line(history: Any) -> Any:
+def _on_the_line(history: Any, lost: Losses, config: Any) -> Any:
     """A channel's history is the line's own: rows of forks are not part of it, and of a task whose outputs were
     refused only the last attempt is."""
 
@@ -441,6 +472,9 @@ def _on_the_line(history: Any) -> Any:
             if branch is None and (attempt or 0) == last[task]
         ]
 
+    if lost:
+        for channel, entry in history.items():
+            check_value(entry, channel, config["configurable"])
     return {channel: {**entry, "writes": own(entry["writes"])} for channel, entry in history.items()}
 
 

@@ -113,6 +113,57 @@ async def test_a_new_input_says_which_questions_it_withdraws(world, heard):
     assert heard.codes == ["question-withdrawn"]
 
 
+@SOME
+async def test_an_answer_to_a_subgraphs_question_that_an_edit_withdrew(world):
+    """The edit is of the subgraph's own state."""
+    build = nested(lambda state: {"log": [state["v"], interrupt(f"send to {state['v']}?")]}, 1)
+    thread = await world.thread(build)
+    assert await thread.call({"v": "a"}) == asks("send to a?")
+
+    async def edit_below(values: Any) -> None:
+        if world.is_async:
+            below = (await thread.graph.aget_state(thread.config, subgraphs=True)).tasks[0].state.config
+            await thread.graph.aupdate_state(below, values)
+        else:
+            below = thread.graph.get_state(thread.config, subgraphs=True).tasks[0].state.config
+            thread.graph.update_state(below, values)
+
+    await edit_below({"v": "b"})
+    assert await thread.answer("yes") == fails(RemitStrayResume)
+    assert await thread.go_on() == asks("send to b?")
+    await edit_below({"log": ["note"]})  # what the question shows stays
+    await thread.answer("yes")
+    assert (await thread.state()).values["log"] == ["note", "b", "yes"]
+
+
+# -- checkpoints that are not there ---------------------------------------------------------------------------------
+
+NOWHERE = {"checkpoint_ns": "", "checkpoint_id": "1f000000-0000-6000-8000-000000000000"}
+
+
+@SOME
+async def test_an_input_or_an_edit_at_a_checkpoint_that_is_not_there_is_refused(world, ledger):
+    """Stock begins anew there, and the thread's state is gone from its head."""
+    build = nested(asking("q", ledger=ledger), 0)
+    thread = await world.thread(build)
+    assert await thread.call({"log": ["kept"]}) == asks("q")
+    lost = await world.thread(build, configurable=NOWHERE)
+    assert await lost.call({"log": ["new"]}) == fails(RemitStrayResume)
+    with pytest.raises(RemitStrayResume):
+        await edit(lost, {"log": ["new"]})
+    assert (await thread.state()).values["log"] == ["kept"]
+    assert await thread.answer("yes") == gives("yes")
+
+
+@SOME
+async def test_guard_an_input_at_a_checkpoint_of_a_thread_that_is_not_there_either(world):
+    """Nothing is lost: it begins the thread, as it does over the stock saver."""
+    thread = await world.thread(nested(asking("q"), 0), configurable=NOWHERE)
+    assert await thread.call({"log": ["new"]}) == asks("q")
+    head = await world.thread(nested(asking("q"), 0))
+    assert await head.answer("yes") == gives("yes")
+
+
 class Remembering(InMemorySaver):
     """Remembers the config of the last pending writes, with which a run's next checkpoint would come."""
 
@@ -157,13 +208,16 @@ def meeting(saver: Any, met: threading.Barrier) -> Any:
 
 @LOCAL
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-async def test_of_two_runs_on_a_thread_one_is_refused_and_none_is_lost(world, durability):
+@pytest.mark.parametrize("is_new", [False, True])
+async def test_of_two_runs_on_a_thread_one_is_refused_and_none_is_lost(world, durability, is_new):
     met = threading.Barrier(2)
     graph = meeting(await world.saver(), met)
     threads = [Thread(graph, world.is_async, durability=durability) for _ in range(2)]
-    met.abort()
-    await threads[0].call({"v": "first"})
-    met.reset()
+    before: list[str] = [] if is_new else ["first"]
+    if not is_new:
+        met.abort()
+        await threads[0].call({"v": "first"})
+        met.reset()
 
     def run(thread: Thread, value: str) -> Any:
         if world.is_async:
@@ -176,7 +230,7 @@ async def test_of_two_runs_on_a_thread_one_is_refused_and_none_is_lost(world, du
     outcomes = [await task for task in running]
     assert sorted(o == fails(RemitOrderViolation) for o in outcomes) == [False, True], outcomes
     won, lost = ("a", "b") if outcomes[1] == fails(RemitOrderViolation) else ("b", "a")
-    assert (await threads[0].state()).values["log"] == ["first", won]
+    assert (await threads[0].state()).values["log"] == [*before, won]
     # the other's input again: nothing stands in its way
     assert (await threads[1].call({"v": lost}))[0] == "gives"
     assert (await threads[0].state()).values["log"][-1] == lost
@@ -328,6 +382,14 @@ async def test_a_blocking_call_on_the_loops_thread_is_an_error_and_no_hang(world
     with pytest.raises(RemitError, match="event loop") as caught:
         saver.claims("thread")
     assert caught.value.code == "sync-on-loop"
+    checkpoint: Any = empty_checkpoint()
+    where: Any = {"configurable": {"thread_id": "thread", "checkpoint_ns": "", "checkpoint_id": checkpoint["id"]}}
+    for call in (
+        lambda: saver.put(where, checkpoint, {"source": "loop", "step": 1, "parents": {}}, {}),
+        lambda: saver.put_writes(where, [("v", 1)], "task"),
+    ):
+        with pytest.raises(RemitError, match="event loop"):
+            call()
     assert await saver.aclaims("thread") == []
     assert await asyncio.to_thread(saver.claims, "thread") == []
 
@@ -376,6 +438,50 @@ async def test_an_answer_that_no_node_takes_is_said_and_stays_possible(world, he
     assert heard.codes == ["answer-unheard"]
     assert await (await world.thread(named("gate"))).answer("yes") == gives("yes")
     assert heard.codes == ["answer-unheard"]
+
+
+@SOME
+async def test_an_answer_that_no_node_of_a_subgraph_takes_is_said(world, heard):
+    def named(name: str) -> Any:
+        def build(saver: Any) -> Any:
+            below = StateGraph(State)
+            below.add_node(name, asking("q"))
+            below.add_edge(START, name)
+            graph = StateGraph(State)
+            graph.add_node("child", below.compile())
+            graph.add_edge(START, "child")
+            return graph.compile(checkpointer=saver)
+
+        return build
+
+    assert await (await world.thread(named("gate"))).start() == asks("q")
+    with pytest.warns(RemitStrayResume, match="no node"):
+        await (await world.thread(named("approve"))).answer("yes")
+    assert heard.codes == ["answer-unheard"]
+
+
+@LOCAL
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_guard_an_answer_that_a_subgraphs_node_takes_is_heard(world, heard, durability):
+    """Also where it is for one of two subgraphs that wait."""
+
+    def build(saver: Any) -> Any:
+        graph = StateGraph(State)
+        for name in ("one", "two"):
+            below = StateGraph(State)
+            below.add_node("gate", lambda _, name=name: {"log": [interrupt(name)]})
+            below.add_edge(START, "gate")
+            graph.add_node(name, below.compile())
+            graph.add_edge(START, name)
+        return graph.compile(checkpointer=saver)
+
+    thread = await world.thread(build, durability=durability)
+    assert await thread.start() == asks("one", "two")
+    ids = await thread.ids()
+    await thread.call(Command(resume={ids["one"]: "a"}))
+    await thread.call(Command(resume={ids["two"]: "b"}))
+    assert sorted((await thread.state()).values["log"]) == ["a", "b"]
+    assert heard.codes == []
 
 
 @ONE

@@ -47,6 +47,8 @@ OPTIONS = {
     "claim_store": None,
     "detect_mutation": False,
     "self_check": False,
+    "detect_overtaken": "process",
+    "strict_types": False,
 }
 
 

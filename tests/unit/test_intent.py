@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import json
 import threading
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
+from langsmith.run_helpers import tracing_context
+from langsmith.run_trees import RunTree
 from remit import RemitSaver, intent
 from remit._core import Intent
 from remit.intent import is_interrupt_map, wish_of_child, wish_of_input
+from remit.protocol import _parent_run
 from typing_extensions import TypedDict
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}
@@ -158,6 +165,196 @@ def test_a_graph_called_inside_another_graphs_node_has_its_own_intent(spy: Spy) 
         ("other root", Command(resume="yes")),
     ]
     assert called.get_state(other).values["answer"] == "yes"
+
+
+def nested_by(call: Any) -> Any:
+    """A graph whose node calls a subgraph that asks twice, in this way."""
+    inner = StateGraph(State)
+    inner.add_node("ask", lambda _: {"answer": [interrupt("one"), interrupt("two")]})
+    inner.add_edge(START, "ask")
+    subgraph = inner.compile()
+    outer = StateGraph(State)
+    outer.add_node("child", lambda state: {"answer": call(subgraph)["answer"]})
+    outer.add_edge(START, "child")
+    return outer
+
+
+def traced(subgraph: Any) -> Any:
+    """In a function that LangSmith traces: its run, below the node's, is the parent that LangChain names. (Nothing is
+    sent.)"""
+    node = intent.current_call()
+    assert node is not None
+    own = uuid4()
+    order = f"20260101T000000000000Z{node.id}.20260101T000000000001Z{own}"
+    run = RunTree(id=own, name="traced", run_type="chain", trace_id=node.id, dotted_order=order)
+    with tracing_context(parent=run, enabled=False):
+        return subgraph.invoke({"input": 0})
+
+
+WAYS_DOWN = {
+    "plainly": lambda subgraph: subgraph.invoke({"input": 0}),
+    "with no callbacks": lambda subgraph: subgraph.invoke({"input": 0}, {"callbacks": []}),
+    "with callbacks": lambda subgraph: subgraph.invoke({"input": 0}, {"callbacks": [BaseCallbackHandler()]}),
+    "in a chain": lambda subgraph: (RunnableLambda(lambda x: x) | subgraph).invoke({"input": 0}),
+    "streamed": lambda subgraph: [*subgraph.stream({"input": 0}, stream_mode="values")][-1],
+    "traced": traced,
+}
+
+
+@pytest.mark.parametrize("way", WAYS_DOWN)
+def test_a_subgraph_knows_its_parents_run_however_it_is_called(spy: Spy, way: str) -> None:
+    seen: list[Any] = []
+
+    class Watched(Spy):
+        def get_tuple(self, config: Any) -> Any:
+            conf = config["configurable"]
+            if conf.get("checkpoint_ns") and "__pregel_runtime" in conf:
+                run = _parent_run(intent.current_call(), conf["thread_id"], conf["checkpoint_ns"])
+                seen.append(None if run is None else run.intent)
+            return super().get_tuple(config)
+
+    graph = nested_by(WAYS_DOWN[way]).compile(checkpointer=RemitSaver(Watched()))
+    graph.invoke({"input": 1}, CONFIG)
+    graph.invoke(Command(resume="a"), CONFIG)
+    graph.invoke(None, CONFIG)
+    assert graph.invoke(Command(resume="b"), CONFIG)["answer"] == ["a", "b"]
+    assert seen == [Intent.NEW_INPUT, Intent.ANSWER, Intent.RETRY, Intent.ANSWER]
+
+
+def test_a_graph_called_beside_a_paused_stream_is_not_part_of_it(spy: Spy) -> None:
+    """The stream's call is the last one of their context, and lives."""
+    graph = asking(spy)
+    other: Any = {"configurable": {"thread_id": "other"}}
+    stream = graph.stream({"input": 1}, CONFIG, stream_mode="values")
+    next(stream)
+    graph.invoke({"input": 2}, other)
+    graph.invoke(Command(resume="yes"), other, callbacks=[])
+    list(stream)
+    assert graph.get_state(other).values["answer"] == "yes"
+    assert graph.get_state(CONFIG).next == ("node",)
+    assert [i for t, i in spy.reads if t == "other root"] == [{"input": 2}, Command(resume="yes")]
+
+
+class Remote(Runnable[Any, Any]):
+    """What a node sees of a graph on a server: inputs as JSON, a thread of its own, nothing of this context."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+        said = json.loads(json.dumps({"resume": input.resume} if isinstance(input, Command) else {"input": input}))
+        config = {"configurable": {"thread_id": "remote"}}
+        result: list[Any] = []
+
+        def serve() -> None:
+            value = Command(resume=said["resume"]) if "resume" in said else said["input"]
+            result.append(self._graph.invoke(value, config))
+
+        server = threading.Thread(target=contextvars.Context().run, args=(serve,))
+        server.start()
+        server.join()
+        return result[0]
+
+
+def test_a_graph_behind_a_remote_one_has_its_own_intent(spy: Spy) -> None:
+    remote = Remote(asking(spy))
+
+    def call(state: State) -> Any:
+        asked = remote.invoke({"input": 1})["__interrupt__"][0].value
+        return {"answer": remote.invoke(Command(resume=interrupt(asked)))["answer"]}
+
+    graph = asking(spy, call)
+    graph.invoke({"input": 0}, CONFIG)
+    assert graph.invoke(Command(resume="yes"), CONFIG)["answer"] == "yes"
+    assert [i for t, i in spy.reads if t == "remote root"] == [{"input": 1}, {"input": 1}, Command(resume="yes")]
+
+
+async def test_an_async_stream_may_be_advanced_from_other_tasks(spy: Spy) -> None:
+    graph = asking(spy)
+    await graph.ainvoke({"input": 1}, CONFIG)
+    stream = graph.astream(Command(resume="yes"), CONFIG, stream_mode="values")
+    chunks: list[Any] = []
+    while True:  # each step in a task, and so a context, of its own
+        chunk = await asyncio.create_task(anext(stream, None), context=contextvars.Context())
+        if chunk is None:
+            break
+        chunks.append(chunk)
+    assert chunks[-1]["answer"] == "yes"
+    assert spy.reads[-1] == ("thread root", Command(resume="yes"))
+
+
+async def test_graphs_gathered_within_one_node_are_told_apart(spy: Spy) -> None:
+    called = asking(spy)
+    threads: list[Any] = [{"configurable": {"thread_id": str(n)}} for n in range(4)]
+
+    async def fan(state: State) -> Any:
+        given = [{"input": n} if state["input"] == "start" else Command(resume=f"yes {n}") for n in range(4)]
+        await asyncio.gather(*(called.ainvoke(g, t) for g, t in zip(given, threads, strict=True)))
+        return {"answer": "called"}
+
+    graph = asking(spy, fan)
+    await graph.ainvoke({"input": "start"}, CONFIG)
+    await graph.ainvoke({"input": "answer"}, CONFIG)
+    for n, thread in enumerate(threads):
+        assert (await called.aget_state(thread)).values["answer"] == f"yes {n}"
+        assert [i for t, i in spy.reads if t == f"{n} root"] == [{"input": n}, Command(resume=f"yes {n}")]
+
+
+async def test_a_sync_call_in_a_thread_of_an_async_node(spy: Spy) -> None:
+    called = asking(spy)
+    other: Any = {"configurable": {"thread_id": "other"}}
+
+    async def call(state: State) -> Any:
+        await asyncio.to_thread(called.invoke, {"input": 1}, other)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, lambda: called.invoke(Command(resume="yes"), other))
+        return {"answer": "called"}
+
+    await asking(spy, call).ainvoke({"input": 0}, CONFIG)
+    assert called.get_state(other).values["answer"] == "yes"
+    assert [i for t, i in spy.reads if t == "other root"] == [{"input": 1}, Command(resume="yes")]
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """No handler runs, as where callbacks are configured by somebody else."""
+    assert intent._hook is not None
+    token = intent._hook.set(None)
+    try:
+        yield
+    finally:
+        intent._hook.reset(token)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("named", [False, True])
+def test_an_unknown_call_is_served_no_answer_but_its_own(spy: Spy, depth: int, named: bool) -> None:
+    def ask(state: State) -> Any:
+        first = interrupt("one")
+        if first == "bad":
+            raise ValueError(first)
+        return {"answer": [first, interrupt("two")]}
+
+    graph: Any = ask
+    for level in range(depth + 1):
+        builder = StateGraph(State).add_node("node", graph).add_edge(START, "node")
+        graph = builder.compile(checkpointer=RemitSaver(spy) if level == depth else None)
+
+    def answer(value: Any) -> Any:
+        if not named:
+            return Command(resume=value)
+        return Command(resume={graph.get_state(CONFIG).tasks[0].interrupts[0].id: value})
+
+    with unheard():
+        assert graph.invoke({"input": 1}, CONFIG)["__interrupt__"][0].value == "one"
+        with pytest.raises(ValueError, match="bad"):
+            graph.invoke(answer("bad"), CONFIG)
+        assert graph.invoke(None, CONFIG)["__interrupt__"][0].value == "one"  # asks again
+        assert graph.invoke(answer("good"), CONFIG)["__interrupt__"][0].value == "two"
+        assert graph.invoke(None, CONFIG)["__interrupt__"][0].value == "two"  # the first one's answer is kept for it
+        assert graph.invoke(answer("end"), CONFIG)["answer"] == ["good", "end"]
+        assert not graph.get_state(CONFIG).next
+    assert {i for _, i in spy.reads} == {"unknown"}
 
 
 async def test_calls_gathered_in_one_task_are_told_apart(spy: Spy) -> None:

@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
-from remit import RemitSaver, RemitValidityError
+from remit import RemitOrderViolation, RemitSaver, RemitValidityError
 from remit._core import Prefix
 
 
@@ -41,7 +41,7 @@ def test_run_that_is_kept_alive_after_its_end_is_not_taken_for_the_next() -> Non
 
 
 def test_two_runs_that_start_on_one_new_thread_are_nobodys() -> None:
-    """Which of them writes cannot be told, so neither is named."""
+    """Which of them writes cannot be told, so neither is named. But the line is theirs, and one took it on."""
     saver = RemitSaver(InMemorySaver())
     protocol = saver._protocol
     found: list[Any] = []
@@ -55,7 +55,8 @@ def test_two_runs_that_start_on_one_new_thread_are_nobodys() -> None:
         return {"n": 1}
 
     graph: Any = StateGraph(dict).add_node("node", node).add_edge(START, "node").compile(checkpointer=saver)
-    graph.invoke({"n": 0}, {"configurable": {"thread_id": "t"}}, durability="exit")
+    with pytest.raises(RemitOrderViolation):
+        graph.invoke({"n": 0}, {"configurable": {"thread_id": "t"}}, durability="exit")
     assert found[-1] is True
 
 

@@ -350,6 +350,12 @@ pub const TABLE: &[Entry] = &[
         hint: "a node must return what it changes, as a new value: {{\"{field}\": [*state[\"{field}\"], ...]}}",
     },
     Entry {
+        code: "type-lost",
+        class: Class::Validity,
+        message: "channel {field} of thread {thread} holds a {value_type} that could not be rebuilt: {detail}; checkpoint {checkpoint} was not read",
+        hint: "make the class importable under its old name again (an alias will do), or list it in the serializer's allowed_msgpack_modules; without strict_types it is read as bare data or None",
+    },
+    Entry {
         code: "unsound-saver",
         class: Class::Error,
         message: "{saver} does not keep what a thread needs to be resumed: {detail}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import refuse
-from .base import Admission, Claims, ClaimStore, Effect, Grant, Key, Store
+from .base import Admission, Claims, ClaimStore, Effect, Grant, Key, Store, check_loop
 from .memory import MemoryStore, memory_store
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Key",
     "MemoryStore",
     "Store",
+    "check_loop",
     "claims_for",
     "memory_store",
     "store_for",

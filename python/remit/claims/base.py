@@ -292,6 +292,7 @@ class Store(Claims):
     index_questions = ""
     copy_forks = ""
     copy_effect = ""
+    is_newest = ""
     is_ready = False
     is_durable = True
     """Does the store outlive the process, as its saver does?"""
@@ -536,6 +537,17 @@ class Store(Claims):
         landed: tuple[bool, Any] = yield Land(self, name, args, self.settle_grant, parameters)
         return landed
 
+    # -- lines -----------------------------------------------------------------------------------------------
+
+    def follow(
+        self, plane: tuple[str, str], line: str | None, parent: str | None, checkpoint: str, args: tuple[Any, ...]
+    ) -> Steps[tuple[bool, Any]]:
+        """Stores a checkpoint through the inner saver, if no run took its line on from the parent meanwhile: (did it,
+        the saver's result). An edit of the state (`update_state`) takes nothing on, nor does a fork."""
+        where = (*plane, parent or "", parent, line, checkpoint)
+        landed: tuple[bool, Any] = yield Land(self, "put", args, self.is_newest, where, plane)
+        return landed
+
     # -- effects ---------------------------------------------------------------------------------------------
 
     def transaction(self) -> AbstractContextManager[tuple[Any, Store]]:
@@ -653,6 +665,20 @@ def _finished(task: asyncio.Task[Any]) -> None:
         task.exception()  # told to whoever still waits
 
 
+def check_loop(inner: Any) -> None:
+    """Checks that a blocking call of an async saver's does not stop the loop that it waits for.
+
+    Raises:
+        RemitError: it is called in the loop's thread.
+    """
+    try:
+        here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    if here is inner.loop:
+        raise refuse("sync-on-loop", saver=type(inner).__name__)
+
+
 def on_its_loop(inner: Any, steps: Coroutine[Any, Any, T]) -> T:
     """Does something of an async saver's from another thread than its loop's, and waits for it.
 
@@ -660,10 +686,8 @@ def on_its_loop(inner: Any, steps: Coroutine[Any, Any, T]) -> T:
         RemitError: called in the loop's thread, which could not go on.
     """
     try:
-        here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
-    except RuntimeError:
-        here = None
-    if here is inner.loop:
+        check_loop(inner)
+    except Exception:
         steps.close()
-        raise refuse("sync-on-loop", saver=type(inner).__name__)
+        raise
     return asyncio.run_coroutine_threadsafe(steps, inner.loop).result()

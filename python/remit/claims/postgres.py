@@ -181,6 +181,18 @@ class PostgresStore(Store):
         "SELECT max(since) FROM remit_effects WHERE thread_id = %s AND task_id = %s AND checkpoint_id = %s"
         " AND effect = 'remit.ask' AND state = 'admitted'"
     )
+    is_newest = (
+        "WITH RECURSIVE plane (thread, ns, after, parent, line, own) AS (SELECT %s::text, %s::text, %s::text, %s::text,"
+        " %s::text, %s::text), later (id, source) AS ("
+        "SELECT checkpoint_id, metadata->>'source' FROM checkpoints, plane WHERE thread_id = thread"
+        " AND checkpoint_ns = ns AND checkpoint_id > after AND parent_checkpoint_id IS NOT DISTINCT FROM parent"
+        " AND metadata->>'remit_branch' IS NOT DISTINCT FROM line"
+        " UNION ALL SELECT checkpoint_id, metadata->>'source' FROM plane, later JOIN checkpoints"
+        " ON parent_checkpoint_id = later.id AND checkpoint_id > later.id WHERE thread_id = thread"
+        " AND checkpoint_ns = ns AND metadata->>'remit_branch' IS NOT DISTINCT FROM line AND later.source = 'update')"
+        " SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM later, plane WHERE source IN ('input', 'loop') AND id <> own)"
+    )
+    lock_plane = "SELECT pg_advisory_xact_lock(hashtextextended(%s || chr(10) || %s, 0))"
     lands_together = True
 
     def __init__(self, inner: Any) -> None:
@@ -268,6 +280,8 @@ class PostgresStore(Store):
                         landed = True
                         if w.statement:
                             with conn.cursor(row_factory=tuple_row) as cursor:
+                                if w.plane is not None:  # by itself: a statement sees what was there before it
+                                    cursor.execute(self.lock_plane, w.plane)
                                 landed = bool(cursor.execute(w.statement, w.parameters).fetchall())
                         result = getattr(_within(w.inner, conn), w.name)(*w.args) if landed else None
                         results.append((landed, result))
@@ -289,6 +303,8 @@ class PostgresStore(Store):
                         landed = True
                         if w.statement:
                             async with conn.cursor(row_factory=tuple_row) as cursor:
+                                if w.plane is not None:
+                                    await cursor.execute(self.lock_plane, w.plane)
                                 await cursor.execute(w.statement, w.parameters)
                                 landed = bool(await cursor.fetchall())
                         result = await getattr(_within(w.inner, conn), "a" + w.name)(*w.args) if landed else None

@@ -21,6 +21,8 @@ _COLUMNS = (
 )
 _PLANE = "thread_id = ? AND checkpoint_ns = ? AND line = ?"
 _KEY = f"{_PLANE} AND checkpoint_id = ? AND question = ?"
+_SOURCE = "json_extract(CAST(metadata AS TEXT), '$.source')"
+_BRANCH = "json_extract(CAST(metadata AS TEXT), '$.remit_branch')"
 _EFFECT_COLUMNS = (
     "id, thread_id, branch, task_id, effect, effect_key, digest, fence, state, owner, since, until, settled, outcome,"
     " checkpoint_ns, checkpoint_id, fingerprint, result_type, result"
@@ -161,6 +163,15 @@ class SqliteStore(Store):
     select_asked = (
         "SELECT max(since) FROM remit_effects WHERE thread_id = ? AND task_id = ? AND checkpoint_id = ?"
         " AND effect = 'remit.ask' AND state = 'admitted'"
+    )
+    is_newest = (
+        "SELECT 1 WHERE NOT EXISTS (WITH RECURSIVE later (id, source) AS ("
+        f"SELECT checkpoint_id, {_SOURCE} FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2"
+        f" AND checkpoint_id > ?3 AND parent_checkpoint_id IS ?4 AND {_BRANCH} IS ?5"
+        f" UNION ALL SELECT checkpoint_id, {_SOURCE} FROM later JOIN checkpoints ON thread_id = ?1"
+        f" AND checkpoint_ns = ?2 AND checkpoint_id > later.id AND parent_checkpoint_id = later.id AND {_BRANCH} IS ?5"
+        " WHERE later.source = 'update')"
+        " SELECT 1 FROM later WHERE source IN ('input', 'loop') AND id <> ?6)"
     )
     lands_together = True
 
