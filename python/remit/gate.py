@@ -479,6 +479,14 @@ class Gate:
         yield from claim.claims.settle(claim.key, claim.fence, *claim.settles(fate), False)
         _let_go(claim)
 
+    def conclude(self, claim: Claim) -> Steps[None]:
+        """Settles a claim whose run stores nothing more, if it is not settled yet. If that fails, the run's end does."""
+        if not claim.is_settled:
+            try:
+                yield from self._settle(claim, claim.fate)
+            except Exception:
+                log.warning("the claim on thread %s could not be settled yet", claim.key.thread, exc_info=True)
+
     def keep(self, claim: Claim, inner: Any) -> None:
         """Keeps a claim alive in a blocking run."""
         claim.inner = inner

@@ -483,7 +483,13 @@ class Protocol:
         run, parent = self._run_of(conf), conf.get("checkpoint_id")
         if run is not None and run.line is not None and run.line.head == checkpoint:
             run.line.head = parent or ""
-        self.landed(conf, checkpoint, is_stored=False)
+        self._failed(run, checkpoint)
+
+    def _failed(self, run: Run | None, checkpoint: str) -> None:
+        """Tells whoever waits for a checkpoint that it was not stored."""
+        if run is not None:
+            run.unstored = checkpoint
+        self.landings.tell(checkpoint)
 
     def _check_deleted(self, run: Run | None) -> None:
         """A deleted thread is not made again by a run that began before.
@@ -518,14 +524,23 @@ class Protocol:
         """One of the runs that began on a new thread together: which of them writes is not known, but their line is."""
         return self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or "")) if _EXECUTING in conf else None
 
-    def landed(self, conf: Mapping[str, Any], checkpoint: str, is_stored: bool = True) -> None:
-        """A checkpoint is durable, or was not stored."""
+    def landed(self, conf: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> bool:
+        """A checkpoint is durable. Is it the last thing that its run stores, though its claim does not know?"""
         run = self._run_of(conf)
-        if run is not None and is_stored:
-            run.landed = checkpoint
-        elif run is not None:
-            run.unstored = checkpoint
-        self.landings.tell(checkpoint)
+        if run is not None:
+            run.landed = checkpoint["id"]
+        self.landings.tell(checkpoint["id"])
+        claim = run.claim if run is not None and run.parent is None else None
+        if claim is None or claim.is_settled:
+            return False
+        claim.stand_at(checkpoint)
+        return claim.ends_at(checkpoint)
+
+    def conclude(self, conf: Mapping[str, Any]) -> Steps[None]:
+        """Settles the claim of a run that stores nothing more."""
+        run = self._run_of(conf)
+        if run is not None and run.claim is not None:
+            yield from self.gate.conclude(run.claim)
 
     def is_durable(self, run: Run, checkpoint: str) -> Steps[bool]:
         """Waits until a checkpoint of a run is durable. False: it will not be."""
@@ -589,10 +604,8 @@ class Protocol:
         if claim is not None and not claim.is_settled:
             if not claim.is_consumed or not claim.is_sure or _waits_for_nothing(checkpoint):
                 return False
-            if run.parent is None:
-                if claim.ends_at(checkpoint):
-                    return False
-                claim.stand_at(checkpoint)
+            if run.parent is None and claim.ends_at(checkpoint):
+                return False
         line = run.line
         if line is not None and line.head != (parent or ""):
             return False
@@ -610,9 +623,9 @@ class Protocol:
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
+        conf = config["configurable"]
+        run = self._run_of(conf)
         try:
-            conf = config["configurable"]
-            run = self._run_of(conf)
             refused = run.refused if run is not None else None
             if refused is None:
                 refused = self._invalid(run, conf, lambda v: v.check_state(checkpoint["channel_values"]))
@@ -648,10 +661,11 @@ class Protocol:
             except Exception:
                 self.not_stored(config, checkpoint["id"])
                 raise
-            self.landed(config["configurable"], checkpoint["id"])
+            if self.landed(conf, checkpoint):
+                yield from self.conclude(conf)
             return stored
         except Exception:
-            self.landed(config["configurable"], checkpoint["id"], is_stored=False)
+            self._failed(run, checkpoint["id"])
             raise
         finally:
             operation.finish()
@@ -670,7 +684,6 @@ class Protocol:
         finally:
             if run is None:
                 yield from self.gate.give_back(claim)
-        claim.stand_at(checkpoint)
         return stored
 
     def _take_on(self, run: Run, checkpoint: str, args: tuple[Any, ...]) -> Steps[Any]:
@@ -823,6 +836,8 @@ class Protocol:
                 yield Ask("put_writes", args)
             if claim is not None and done is not None:
                 claim.note(target, task_id, done)
+                if fate is None and claim.last_word(target, task_id, done) is not None:
+                    yield from self.gate.conclude(claim)  # its checkpoint landed meanwhile
             for row, rows in answers:
                 # last: a death in between asks again, and does not lose what came with the answer
                 yield Ask("put_writes", (config, rows, row))

@@ -345,7 +345,8 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
                 raise
         finally:
             operation.finish()
-        protocol.landed(config["configurable"], checkpoint["id"])
+        if protocol.landed(config["configurable"], checkpoint):
+            drive(self._writer, protocol.conclude(config["configurable"]))
         return result
     return drive(self._writer, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
 
@@ -368,7 +369,8 @@ def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_ver
                 except Exception:
                     protocol.not_stored(config, checkpoint["id"])
                     raise
-            protocol.landed(config["configurable"], checkpoint["id"])
+            if protocol.landed(config["configurable"], checkpoint):
+                await adrive(self.inner, protocol.conclude(config["configurable"]))
             return result
 
         return Landing(operation, put)
