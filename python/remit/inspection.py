@@ -14,8 +14,9 @@ from ._core import Intent, Policy, Thread, judge, on_retry
 from .claims import Admission
 from .drivers import Ask, Steps
 from .effects import in_doubt, is_asked
+from .facts import branch_of, runs_one_task, state_of
 from .gate import _when, owner_of
-from .protocol import Protocol, _branch_of, _runs_one_task, _state_of
+from .protocol import Protocol
 from .rows import NULL_TASK, Loaded, Rows, triggered
 
 __all__ = ["EffectReport", "Explanation", "TaskPlan"]
@@ -144,10 +145,10 @@ def explain(protocol: Protocol, config: Any) -> Steps[Explanation]:
             thread=thread, namespace=namespace, checkpoint=None, since=None, branch=None, state="absent", tasks=[], running=who,
             effects=[], retry=nothing, same_input="starts the thread", answer="is a stray (stray-no-thread)",
         )  # fmt: skip
-    branch = _branch_of(tup)
-    loaded = Rows(tup.pending_writes).load(Intent.RETRY, alone=_runs_one_task(tup))
+    branch = branch_of(tup)
+    loaded = Rows(tup.pending_writes).load(Intent.RETRY, alone=runs_one_task(tup))
     effects = _reports([a for a in admissions if a.effect.branch == (branch or "")])
-    state = _state_of(tup, loaded)
+    state = state_of(tup, loaded)
     names = names_of(tup, namespace, loaded)
     tasks = []
     ids = [*names, *(id for id in loaded.tasks if id not in names and id != NULL_TASK)]

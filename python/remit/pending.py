@@ -16,9 +16,10 @@ from pydantic import BaseModel
 
 from ._core import Intent, branch_ordinal, refuse
 from .drivers import Ask, Collect, Steps
+from .facts import branch_of, interrupt_class, knows, runs_one_task, without_branch
 from .gate import BRANCH, _when, owner_of
 from .inspection import names_of, questions_of
-from .protocol import Protocol, _branch_of, _interrupt_class, _knows, _runs_one_task, _without_branch
+from .protocol import Protocol
 from .rows import INTERRUPT, Loaded, Rows, Task
 from .run import Run
 
@@ -167,10 +168,10 @@ def _at(protocol: Protocol, thread: str, checkpoint: str) -> Steps[list[PendingQ
     if tup is not head:
         config["checkpoint_id"] = checkpoint
     rows = Rows(tup.pending_writes)
-    line = _branch_of(tup)
+    line = branch_of(tup)
     found: list[PendingQuestion] = []
     if tup is head or (yield from _is_newest(where, line, head, checkpoint)):
-        loaded = rows.load(Intent.RETRY, alone=_runs_one_task(tup))
+        loaded = rows.load(Intent.RETRY, alone=runs_one_task(tup))
         found += yield from _open(protocol, thread, tup, loaded, line, None, config)
     for branch, tasks in rows.branches.items():
         if not any(task.parked for task in tasks.values()):
@@ -180,17 +181,17 @@ def _at(protocol: Protocol, thread: str, checkpoint: str) -> Steps[list[PendingQ
             continue  # nobody can name it
         moved = yield Collect({"configurable": where}, {"filter": {BRANCH: branch}, "limit": 1}, lambda _: True)
         if moved is None:
-            loaded = rows.load(Intent.FORK, branch, numbered=_knows("checkpoint_superseded"), alone=_runs_one_task(tup))
+            loaded = rows.load(Intent.FORK, branch, numbered=knows("checkpoint_superseded"), alone=runs_one_task(tup))
             at = {"thread_id": thread, "checkpoint_id": checkpoint, "remit_fork": token}
             found += yield from _open(protocol, thread, tup, loaded, branch, branch, at)
     return sorted(found, key=lambda q: (q.branch or "", q.id))
 
 
 def _is_newest(where: Any, line: str | None, head: CheckpointTuple, checkpoint: str) -> Steps[bool]:
-    if _branch_of(head) == line:
+    if branch_of(head) == line:
         return False
     options = {} if line is None else {"filter": {BRANCH: line}, "limit": 1}
-    newest: CheckpointTuple | None = yield Collect({"configurable": where}, options, lambda t: _branch_of(t) == line)
+    newest: CheckpointTuple | None = yield Collect({"configurable": where}, options, lambda t: branch_of(t) == line)
     return newest is not None and newest.checkpoint["id"] == checkpoint
 
 
@@ -242,7 +243,7 @@ def _open(
                 is_answered=answered or _is_answered(task),
                 holder=str(owner_of(held)) if held is not None else None,
                 held_since=_when(held.since) if held is not None else None,
-                metadata=dict(_without_branch(tup.metadata)),
+                metadata=dict(without_branch(tup.metadata)),
                 config={"configurable": config},
             )
     return list(found.values())
@@ -301,7 +302,7 @@ def _asker(
 def _ids_of(node: str, task: str) -> set[str]:
     """The ids that a node's first question may have."""
     namespace = f"{node}:{task}"
-    return {_interrupt_class().from_ns(value=None, ns=ns).id for ns in (namespace, f"{namespace}|0")}
+    return {interrupt_class().from_ns(value=None, ns=ns).id for ns in (namespace, f"{namespace}|0")}
 
 
 def _since(

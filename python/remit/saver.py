@@ -27,10 +27,11 @@ from .drivers import (
     wait_for,
 )
 from .effects import Effects, Transaction
+from .facts import decoded
 from .inspection import Explanation, explain
 from .intent import current_call, follow_calls
 from .pending import PendingQuestion, pending
-from .protocol import Protocol, decoded
+from .protocol import Protocol
 from .reviving import Losses, Strict, check_value, strictly, watch
 from .selfcheck import check as check_saver
 

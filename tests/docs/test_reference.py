@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from remit import _core
 from remit._core import Policy, Thread, Verdict, judge
-from remit.protocol import _KEYS
+from remit.facts import KEYS
 
 ROOT = Path(__file__).parents[2]
 GENERATE = ROOT / "docs" / "generate.py"
@@ -50,7 +50,7 @@ def test_a_stale_page_is_noticed(tmp_path: Path) -> None:
 def test_keys_are_those_that_are_known() -> None:
     for page in (CONFIG, (ROOT / "README.md").read_text(encoding="utf-8")):
         rows = set(re.findall(r"^\| `(\w+)`", page.partition("Per call")[2].partition("\n## ")[0], re.MULTILINE))
-        assert rows - {"checkpoint_id"} == _KEYS
+        assert rows - {"checkpoint_id"} == KEYS
 
 
 def test_all_strays_are_in_the_table() -> None:

@@ -24,7 +24,7 @@ from langsmith.run_trees import RunTree
 from remit import RemitSaver, intent
 from remit._core import Intent
 from remit.intent import is_interrupt_map, wish_of_child, wish_of_input
-from remit.protocol import _parent_run
+from remit.reading import _parent_run
 from typing_extensions import TypedDict
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}
