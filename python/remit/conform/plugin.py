@@ -41,6 +41,19 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
     return report
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
+    """Sees to it that a run with a case that did not end has an end of its own."""
+    for runner in _RUNNERS:
+        if runner.hung:
+            from .runner import leave
+
+            session.config.add_cleanup(lambda: leave(int(exitstatus)))
+
+
+_RUNNERS: list[Runner] = []
+
+
 class _Contract(pytest.Collector):
     def __init__(self, *, spec: str, **options: Any) -> None:
         super().__init__(**options, nodeid="remit-conform")
@@ -63,6 +76,7 @@ class _Contract(pytest.Collector):
 
             self._runner = Runner(self._spec).__enter__()
             self.config.add_cleanup(self._runner.__exit__)
+            _RUNNERS.append(self._runner)
         return self._runner
 
 

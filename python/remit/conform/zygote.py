@@ -95,11 +95,15 @@ class Processes:
         """Start a process and wait for its end."""
         return self.end(self.start(job), kill_at=kill_at)
 
+    def abandon(self) -> None:
+        """Give it no more orders: it ends when its last one is over. For one whose caller waits and will not return."""
+        assert self._zygote.stdin is not None
+        self._zygote.stdin.close()
+
     def close(self) -> None:
         """End the zygote, and with it what it has started."""
-        assert self._zygote.stdin is not None
         assert self._zygote.stdout is not None
-        self._zygote.stdin.close()
+        self.abandon()
         self._zygote.wait()
         self._zygote.stdout.close()
 
