@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ class Plane:
         return self.name.partition("/")[2]
 
 
+@cache
 def read(name: str) -> list[dict[str, Any]]:
     """One of the lists beside this file."""
     entries: list[dict[str, Any]] = yaml.safe_load((HERE / name).read_text(encoding="utf-8")) or []

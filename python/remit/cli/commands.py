@@ -65,7 +65,11 @@ def demo_command(as_json: bool, keep: Path | None) -> None:
 )
 @click.option("--only", multiple=True, metavar="ID", help="Run only this case or promise. May be repeated.")
 @click.option("--known", multiple=True, metavar="ID", help="A violation that is known; it must still be there.")
-@click.option("--mode", type=click.Choice(["sync", "async"]), help="How the savers are called; each way that they have if not given.")
+@click.option(
+    "--mode",
+    type=click.Choice(["sync", "async"]),
+    help="How the savers are called; each way that they have if not given.",
+)
 @click.option(
     "--processes/--no-processes",
     default=None,

@@ -128,7 +128,8 @@ def many(site: Site) -> Any:
         site.fire(f"task {given['v']}")
         return {"log": [given["v"]]}
 
-    graph = StateGraph(State).add_node("work", work).add_edge("work", END)
+    graph: Any = StateGraph(State)
+    graph.add_node("work", work).add_edge("work", END)
     return graph.add_conditional_edges(START, lambda _: [Send("work", {"v": n}) for n in range(MANY)], ["work"])
 
 

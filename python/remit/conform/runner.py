@@ -168,7 +168,8 @@ class Runner:
             made = setup() if setup is not None else None
             if inspect.isawaitable(made):
                 await made
-            modes = [mode for mode in ((self._mode,) if self._mode else found) if await self._is_offered(mode)]
+            wanted: tuple[Mode, ...] = found if self._mode is None else (self._mode,)
+            modes: list[Mode] = [mode for mode in wanted if await self._is_offered(mode)]
             if not modes:
                 raise FactoryError("the factory's saver has neither sync nor async methods that store")
             trial = self._trial(Reach((modes[0],), reopens=True, processes=True), modes[0])
@@ -208,7 +209,7 @@ def in_each_mode(case: Case, findings: Mapping[Mode, Finding]) -> Finding:
             checks.append((sentence, next(iter(held.values()))))
         else:
             checks += [(f"{mode}: {sentence}", was_so) for mode, was_so in held.items()]
-    others = {mode: finding.notes for mode, finding in findings.items() if finding.notes != first.notes}
+    others: dict[str, Any] = {mode: finding.notes for mode, finding in findings.items() if finding.notes != first.notes}
     return Finding(case, checks=checks, notes={**first.notes, **others}, effects=first.effects)
 
 
