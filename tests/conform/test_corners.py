@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import corners
 import pytest
 from remit.conform.cases import CASES
 from remit.conform.runner import run
 from remit.conform.trial import PROMISES
-from test_conform import RACES, STOCK, _path, database  # noqa: F401  (fixtures)
+from test_conform import CLI_IS_INSTALLED, HERE, RACES, STOCK, _path, database  # noqa: F401  (fixtures)
 
 CORNERS: dict[str, dict[str, set[str]]] = {
     "PC": {
@@ -67,6 +72,7 @@ CORNERS: dict[str, dict[str, set[str]]] = {
 }
 """By the promise that is broken: a fault, and cases that must be violated because of it."""
 
+FOR_EVER = "corners:LocksUntilTheNextCheckpoint"
 FAULTS = [(name, cases) for of_promise in CORNERS.values() for name, cases in of_promise.items()]
 
 
@@ -90,9 +96,31 @@ def test_a_fault_of_async_calls_is_told_of_these(fault: str) -> None:
 
 
 def test_a_saver_that_waits_for_ever_is_caught_and_hides_nothing_else() -> None:
-    report = run("corners:LocksUntilTheNextCheckpoint", only={"pc-gate", "live-retry"}, mode="sync", limit_s=4)
+    report = run(FOR_EVER, only={"pc-gate", "live-retry"}, mode="sync", limit_s=4)
     assert report.violated() == ["live-retry"] and report.hung == 1
     assert "the case ends within 4 s" in next(f for f in report.findings if f.case.id == "live-retry").broken
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["remit.cli", "conform", "--factory", FOR_EVER, "--only", "live-retry", "--mode", "sync", "--limit", "4"],
+        ["pytest", "-p", "no:cacheprovider", "--remit-factory", FOR_EVER, "-k", "live-retry", "--remit-limit", "4"],
+    ],
+    ids=["cli", "pytest"],
+)
+def test_a_run_that_met_such_a_saver_ends(command: list[str], tmp_path: Path) -> None:
+    if command[0] == "remit.cli" and not CLI_IS_INSTALLED:
+        pytest.skip("the extra `cli` is not installed")
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1 and "the case ends within 4 s" in done.stdout
 
 
 def test_a_saver_that_validates_keeps_validity() -> None:

@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("remit", "REMIT: the contract, held against a checkpointer")
     group.addoption("--remit-factory", metavar="MODULE:CALLABLE", help="test the checkpointers that this gives")
     group.addoption("--remit-known", metavar="ID", action="append", default=[], help="a violation that is known")
+    group.addoption("--remit-limit", metavar="SECONDS", type=float, default=180, help="how long a case may take")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -74,7 +75,7 @@ class _Contract(pytest.Collector):
         if self._runner is None:
             from .runner import Runner
 
-            self._runner = Runner(self._spec).__enter__()
+            self._runner = Runner(self._spec, limit_s=self.config.getoption("--remit-limit")).__enter__()
             self.config.add_cleanup(self._runner.__exit__)
             _RUNNERS.append(self._runner)
         return self._runner
