@@ -438,14 +438,14 @@ class KeepsAnswersOnce(InMemorySaver):
         super().put_writes(config, alike, *args)
 
 
-class HidesWhatFollowsAFailure(InMemorySaver):
-    """Of the tasks of a superstep, those before the one that failed are shown."""
+class HidesWhatPrecedesAFailure(InMemorySaver):
+    """Of the tasks of a superstep, those from the one that failed on are shown."""
 
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
         found = super().get_tuple(config)
         writes = (found and found.pending_writes) or []
-        failed = next((n for n, write in enumerate(writes) if write[1] == "__error__"), len(writes))
-        return found and found._replace(pending_writes=writes[: failed + 1])
+        failed = next((n for n, write in enumerate(writes) if write[1] == "__error__"), 0)
+        return found and found._replace(pending_writes=writes[failed:])
 
 
 # LIVE
