@@ -438,14 +438,12 @@ class KeepsAnswersOnce(InMemorySaver):
         super().put_writes(config, alike, *args)
 
 
-class HidesWhatPrecedesAFailure(InMemorySaver):
-    """Of the tasks of a superstep, those from the one that failed on are shown."""
-
+class HidesTheSiblingsOfAFailure(InMemorySaver):
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
         found = super().get_tuple(config)
-        writes = (found and found.pending_writes) or []
-        failed = next((n for n, write in enumerate(writes) if write[1] == "__error__"), 0)
-        return found and found._replace(pending_writes=writes[failed:])
+        if found is None or not _has(found, "__error__"):
+            return found
+        return found._replace(pending_writes=[w for w in found.pending_writes or [] if w[1].startswith("__")])
 
 
 # LIVE

@@ -60,7 +60,7 @@ CORNERS: dict[str, dict[str, set[str]]] = {
     "RD": {
         "LooksConsume": {"rd-twice"},
         "KeepsAnswersOnce": {"rd-answers"},
-        "HidesWhatPrecedesAFailure": {"rd-writes", "eo-sibling-raised"},
+        "HidesTheSiblingsOfAFailure": {"rd-writes", "eo-sibling-raised"},
     },
     "LIVE": {
         "TakesLooksForRuns": {"live-look"},
