@@ -132,7 +132,8 @@ def _markdown(table: list[Row]) -> Iterable[str]:
         yield f"### {row.title}, {', '.join(row.versions)}"
         yield ""
         lines = [_line(row, id) for id, verdict in row.verdicts.items() if verdict not in ("holds", "excluded")]
-        yield from lines or ["Every case that applies holds."]
+        applies = any(verdict != "excluded" for verdict in row.verdicts.values())
+        yield from lines or ["Every case that applies holds." if applies else "No case applies."]
         whys: dict[str, list[str]] = {}
         for id, cell in row.cells.items():
             if "excluded" in cell:

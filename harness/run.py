@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,16 @@ from stage import Stage
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-FACTORIES = ("stock_memory", "stock_sqlite", "stock_postgres", "remit_memory", "remit_sqlite", "remit_postgres")
+FACTORIES = ("memory", "sqlite", "postgres", "async_sqlite", "async_postgres")
 SUPPORTED = ("1.2.9", "1.2.24")
-"""The LangGraph releases that REMIT supports; the others are measured on stock savers only."""
+"""The LangGraph releases that REMIT supports; of the others the stock savers are measured, and the sync ones only."""
+
+
+def factories(version: str) -> list[str]:
+    """The factories of `savers.py` that are measured on a LangGraph release."""
+    if version in SUPPORTED:
+        return [f"{kind}_{name}" for kind in ("stock", "remit") for name in FACTORIES]
+    return [f"stock_{name}" for name in FACTORIES if not name.startswith("async")]
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,7 @@ class Plane:
         return self.name.partition("/")[2]
 
 
+@cache
 def read(name: str) -> list[dict[str, Any]]:
     """One of the lists beside this file."""
     entries: list[dict[str, Any]] = yaml.safe_load((HERE / name).read_text(encoding="utf-8")) or []
@@ -173,8 +182,7 @@ def play_environment(env: Environment, cases: list[Case], surface: str, with_con
                 result["planes"][plane.name] = play_plane(plane, env, cases, postgres)
                 _tell(env, plane.name, result["planes"][plane.name])
         if env.framework == "langgraph" and with_conform:
-            kinds = [name for name in FACTORIES if name.startswith("stock") or env.version in SUPPORTED]
-            result["conform"] = {name: conform(env, name, postgres) for name in kinds}
+            result["conform"] = {name: conform(env, name, postgres) for name in factories(env.version)}
     return result
 
 

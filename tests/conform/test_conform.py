@@ -34,7 +34,7 @@ STOCK = {
 }
 """What LangGraph does wrong on any stock saver, in both supported sets."""
 
-RACES = {"co-race", "co-race-many", "co-race-nested"}
+RACES = {"co-race", "co-race-many", "co-race-named", "co-race-differ", "co-race-nested"}
 
 DEFECTS = {
     "serves_the_old_answer_at_a_fork": {"fd-bare", "fd-map", "fd-nested", "fd-second-gate"},

@@ -136,6 +136,27 @@ def test_each_plane_has_each_case_or_its_exclusion() -> None:
                 assert cell.get("excluded") == run.excluded(plane.name, env.version, id)
 
 
+FORKS = {"fd-bare", "fd-map", "fd-second-gate", "fd-nested"}
+INVALID = {"cv-end", "cv-middle", "cv-update"}
+FAILED = {"live-failed-answer", "live-failed-named", "live-second-answer"}
+RACES = {"co-race", "co-race-many", "co-race-named", "co-race-differ", "co-race-nested"}
+STOCK = {*FORKS, *INVALID, *FAILED, "co-unknown", "co-threads"}
+"""What scripts without this harness saw of a stock saver: a fork is served the first answer, an invalid state is stored, a
+refused answer is served again, an answer starts a thread, and each of several racers fires. Nothing else."""
+
+
+def test_the_matrix_has_the_known_faults_of_each_stock_saver_and_none_of_remit() -> None:
+    rows = json.loads((ROOT / "harness" / "results" / "matrix.json").read_text(encoding="utf-8"))["conform"]
+    of_langgraph = {env.version for env in environments("langgraph")}
+    for factory, by_version in rows.items():
+        kind, _, store = factory.partition("_")
+        assert set(by_version) == (of_langgraph if factory in run.factories("1.0.5") else set(run.SUPPORTED))
+        known = set() if kind == "remit" else STOCK if store == "memory" else STOCK | RACES
+        for version, verdicts in by_version.items():
+            assert {id for id, verdict in verdicts.items() if verdict == "violated"} == known, (factory, version)
+            assert ("not run" in verdicts.values()) == (store == "memory")
+
+
 @pytest.mark.parametrize("entry", run.read("exclusions.yaml"), ids=lambda e: f"{e['plane']} {e['case']}"[:60])
 def test_each_exclusion_is_of_a_plane_and_of_cases_that_exist(entry: dict[str, Any]) -> None:
     from fnmatch import fnmatchcase

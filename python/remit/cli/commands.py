@@ -65,12 +65,17 @@ def demo_command(as_json: bool, keep: Path | None) -> None:
 )
 @click.option("--only", multiple=True, metavar="ID", help="Run only this case or promise. May be repeated.")
 @click.option("--known", multiple=True, metavar="ID", help="A violation that is known; it must still be there.")
-@click.option("--mode", type=click.Choice(["sync", "async"]), help="How the savers are called; found out if not given.")
+@click.option(
+    "--mode",
+    type=click.Choice(["sync", "async"]),
+    help="How the savers are called; each way that they have if not given.",
+)
 @click.option(
     "--processes/--no-processes",
     default=None,
     help="Whether other processes see the store; found out if not given. With --processes it is an error if not.",
 )
+@click.option("--limit", "limit_s", type=float, default=180, show_default=True, help="Seconds a case may take.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and not the table.")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON there.")
 def conform_command(
@@ -79,6 +84,7 @@ def conform_command(
     known: tuple[str, ...],
     mode: Literal["sync", "async"] | None,
     processes: bool | None,
+    limit_s: float,
     as_json: bool,
     output: Path | None,
 ) -> None:
@@ -90,7 +96,7 @@ def conform_command(
     from remit.cli.demo import silence_tracing
     from remit.conform.cases import CASES
     from remit.conform.factory import FactoryError
-    from remit.conform.runner import run
+    from remit.conform.runner import leave, run
 
     silence_tracing()
     if set(known) - set(CASES):
@@ -98,7 +104,7 @@ def conform_command(
             f"there is no case {', '.join(sorted(set(known) - set(CASES)))}", param_hint="'--known'"
         )
     try:
-        report = run(spec, only=only, mode=mode, processes=processes)
+        report = run(spec, only=only, mode=mode, processes=processes, limit_s=limit_s)
     except FactoryError as error:
         raise click.UsageError(str(error)) from None
     click.echo(report.as_json() if as_json else report.as_text())
@@ -107,4 +113,7 @@ def conform_command(
     fixed = sorted(set(known) & {finding.case.id for finding in report.findings if finding.verdict == "holds"})
     if fixed:
         click.echo(f"error: known violations that hold now: {', '.join(fixed)}", err=True)
-    sys.exit(int(bool(fixed or set(report.violated()) - set(known))))
+    status = int(bool(fixed or set(report.violated()) - set(known)))
+    if report.hung:
+        leave(status)
+    sys.exit(status)

@@ -68,8 +68,8 @@ class Factory:
             return False
 
     @asynccontextmanager
-    async def open(self, validator: Any = None) -> AsyncIterator[tuple[BaseCheckpointSaver[Any], Mode]]:
-        """A saver, closed at the end if the factory says how, and the calls it is for.
+    async def open(self, validator: Any = None) -> AsyncIterator[tuple[BaseCheckpointSaver[Any], tuple[Mode, ...]]]:
+        """A saver, closed at the end if the factory says how, and the calls it may be for.
 
         Raises:
             FactoryError: what the factory returned is no saver.
@@ -79,13 +79,13 @@ class Factory:
         if is_async:
             made = await made
         if isinstance(made, BaseCheckpointSaver):
-            yield made, _mode(made, is_async)
+            yield made, _modes(made, is_async)
         elif hasattr(made, "__aenter__"):
             async with made as saver:
-                yield _checked(saver), "async"
+                yield _checked(saver), ("async",)
         elif hasattr(made, "__enter__"):
             with made as saver:
-                yield _checked(saver), _mode(saver, is_async)
+                yield _checked(saver), _modes(saver, is_async)
         else:
             _checked(made)
 
@@ -96,7 +96,9 @@ def _checked(saver: Any) -> BaseCheckpointSaver[Any]:
     return saver
 
 
-def _mode(saver: BaseCheckpointSaver[Any], is_async: bool) -> Mode:
-    """Sync where both are there: InMemorySaver has both, and each of the others is made for one."""
-    overrides_put = type(saver).put is not BaseCheckpointSaver.put
-    return "async" if is_async or not overrides_put else "sync"
+def _modes(saver: BaseCheckpointSaver[Any], is_async: bool) -> tuple[Mode, ...]:
+    """Those that its class has methods for. A saver that is made by an async call is for async calls."""
+    if is_async:
+        return ("async",)
+    sync = type(saver).put is not BaseCheckpointSaver.put
+    return (*(("sync",) if sync else ()), *(("async",) if type(saver).aput is not BaseCheckpointSaver.aput else ()))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Protocol, TypedDict
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel
 
 
@@ -79,6 +79,22 @@ def two_questions(site: Site) -> Any:
     return _line(node=node)
 
 
+def three_questions(site: Site) -> Any:
+    """One node that asks three times and acts on all answers."""
+
+    def node(_: Any) -> Any:
+        answers = [interrupt(f"{ordinal}?") for ordinal in ("first", "second", "third")]
+        site.fire(f"answers={'+'.join(answers)}")
+        return {"v": answers}
+
+    return _line(node=node)
+
+
+def echo(_: Site) -> Any:
+    """One node that keeps what it was answered."""
+    return _line(node=lambda _: {"v": interrupt("value?")})
+
+
 def two_askers(site: Site) -> Any:
     """Two nodes of one superstep that ask."""
     return _parallel(a=_asking(site, "a?", "a", keeps=False), b=_asking(site, "b?", "b", keeps=False))
@@ -100,12 +116,29 @@ def siblings(site: Site) -> Any:
     return _parallel(a=_acting(site, "a"), b=_acting(site, "b"), c=_acting(site, "c"), then=_acting(site, "end"))
 
 
+MANY = 24
+"""More tasks than a page or a batch is likely to hold, and few enough to be quick."""
+
+
+def many(site: Site) -> Any:
+    """As many tasks of one superstep, of one node."""
+
+    def work(given: Any) -> Any:
+        site.point(f"task {given['v']}")
+        site.fire(f"task {given['v']}")
+        return {"log": [given["v"]]}
+
+    graph: Any = StateGraph(State)
+    graph.add_node("work", work).add_edge("work", END)
+    return graph.add_conditional_edges(START, lambda _: [Send("work", {"v": n}) for n in range(MANY)], ["work"])
+
+
 def several_writes(site: Site) -> Any:
-    """Two nodes of one superstep; one of them writes twice to one channel."""
+    """Two nodes of one superstep; one of them writes twice to one channel, and `False`."""
 
     def a(_: Any) -> Any:
         site.fire("a")
-        return Command(update=[("log", ["a1"]), ("log", ["a2"])])
+        return Command(update=[("log", ["a1"]), ("log", ["a2"]), ("v", False)])
 
     return _parallel(a=a, b=_acting(site, "b"))
 
@@ -131,10 +164,13 @@ SHAPES: dict[str, Callable[[Site], Any]] = {
         gate,
         two_gates,
         two_questions,
+        three_questions,
+        echo,
         two_askers,
         nested,
         steps,
         siblings,
+        many,
         several_writes,
         schema,
         schema_then,

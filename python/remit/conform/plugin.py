@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("remit", "REMIT: the contract, held against a checkpointer")
     group.addoption("--remit-factory", metavar="MODULE:CALLABLE", help="test the checkpointers that this gives")
     group.addoption("--remit-known", metavar="ID", action="append", default=[], help="a violation that is known")
+    group.addoption("--remit-limit", metavar="SECONDS", type=float, default=180, help="how long a case may take")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -39,6 +40,19 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
     if spec and isinstance(collector, pytest.Session) and report.passed:
         report.result.append(_Contract.from_parent(collector, name="remit-conform", spec=spec))
     return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
+    """Sees to it that a run with a case that did not end has an end of its own."""
+    for runner in _RUNNERS:
+        if runner.hung:
+            from .runner import leave
+
+            session.config.add_cleanup(lambda: leave(int(exitstatus)))
+
+
+_RUNNERS: list[Runner] = []
 
 
 class _Contract(pytest.Collector):
@@ -61,8 +75,9 @@ class _Contract(pytest.Collector):
         if self._runner is None:
             from .runner import Runner
 
-            self._runner = Runner(self._spec).__enter__()
+            self._runner = Runner(self._spec, limit_s=self.config.getoption("--remit-limit")).__enter__()
             self.config.add_cleanup(self._runner.__exit__)
+            _RUNNERS.append(self._runner)
         return self._runner
 
 

@@ -61,12 +61,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings on one factory."""
+    """All findings on one factory.
+
+    Attributes:
+        hung: how many cases did not end. While their threads are there the interpreter does not end by itself.
+    """
 
     spec: str
     reach: Reach
     versions: dict[str, str]
     findings: list[Finding]
+    hung: int = 0
 
     def of(self, promise: Promise) -> list[Finding]:
         """The findings about one promise."""
@@ -87,7 +92,7 @@ class Report:
         """The JSON document."""
         return {
             "factory": self.spec,
-            "mode": self.reach.mode,
+            "modes": list(self.reach.modes),
             "seen by a second saver": self.reach.reopens,
             "seen by other processes": self.reach.processes,
             "versions": self.versions,
@@ -102,7 +107,7 @@ class Report:
         """A plain table: promises, and under each its cases with what was broken."""
         shared = {True: "seen", False: "not seen"}
         lines = [
-            f"{self.spec}: {self.reach.mode}, {shared[self.reach.reopens]} by a second saver, "
+            f"{self.spec}: {' and '.join(self.reach.modes)}, {shared[self.reach.reopens]} by a second saver, "
             f"{shared[self.reach.processes]} by other processes",
             ", ".join(f"{name} {number}" for name, number in self.versions.items()),
         ]

@@ -142,9 +142,9 @@ class Graph:
         self.config: Any = {"configurable": {"thread_id": thread}}
         self._durability: Any = durability
 
-    async def call(self, input: Any, at: Any = None) -> Outcome:
+    async def call(self, input: Any, at: Any = None, **options: Any) -> Outcome:
         """Invoke it; an exception is an outcome too."""
-        config, options = at or self.config, {"durability": self._durability}
+        config, options = at or self.config, {"durability": self._durability, **options}
         try:
             if self.is_async:
                 values = await self.compiled.ainvoke(input, config, **options)
@@ -166,22 +166,24 @@ class Graph:
         """What a worker does with a thread that was broken off: `invoke(None)`."""
         return await self.call(None)
 
-    async def state(self, at: Any = None) -> Any:
+    async def state(self, at: Any = None, **options: Any) -> Any:
         """LangGraph's snapshot of the state."""
         config = at or self.config
-        return await self.compiled.aget_state(config) if self.is_async else self.compiled.get_state(config)
+        if self.is_async:
+            return await self.compiled.aget_state(config, **options)
+        return self.compiled.get_state(config, **options)
 
-    async def history(self) -> list[Any]:
+    async def history(self, **options: Any) -> list[Any]:
         """LangGraph's snapshots, the newest first."""
         if self.is_async:
-            return [snapshot async for snapshot in self.compiled.aget_state_history(self.config)]
-        return list(self.compiled.get_state_history(self.config))
+            return [snapshot async for snapshot in self.compiled.aget_state_history(self.config, **options)]
+        return list(self.compiled.get_state_history(self.config, **options))
 
-    async def update(self, values: Any, **options: Any) -> Any:
+    async def update(self, values: Any, at: Any = None, **options: Any) -> Any:
         """A change from outside. Gives the config of the new checkpoint."""
         if self.is_async:
-            return await self.compiled.aupdate_state(self.config, values, **options)
-        return self.compiled.update_state(self.config, values, **options)
+            return await self.compiled.aupdate_state(at or self.config, values, **options)
+        return self.compiled.update_state(at or self.config, values, **options)
 
     async def abandon(self, input: Any) -> None:
         """A caller that goes away after the first sign of life."""

@@ -38,12 +38,12 @@ class Reach:
     """How far the factory's savers share a store, as found out before the cases run.
 
     Attributes:
-        mode: whether its savers are called sync or async.
+        modes: the calls that its savers have, sync, async or both: a case is played in each.
         reopens: a second saver in this process sees what the first stored.
         processes: so does one in another process.
     """
 
-    mode: Mode
+    modes: tuple[Mode, ...]
     reopens: bool
     processes: bool
 
@@ -54,6 +54,7 @@ class Trial:
 
     factory: Factory
     reach: Reach
+    mode: Mode
     oracle: Ledger
     directory: Path
     processes: Processes | None
@@ -94,14 +95,14 @@ class Trial:
         self._threads.add(self.thread)
         if self.reach.reopens:
             async with self.factory.open(validator) as (saver, _):
-                with played(shape, saver, self.reach.mode, self, Script(**script)) as pair:
+                with played(shape, saver, self.mode, self, Script(**script)) as pair:
                     yield pair
             return
         if self._kept_open is None:
             # Never closed: it is all there is of its store.
             self._opened = self.factory.open(validator)
             self._kept_open, _ = await self._opened.__aenter__()
-        with played(shape, self._kept_open, self.reach.mode, self, Script(**script)) as pair:
+        with played(shape, self._kept_open, self.mode, self, Script(**script)) as pair:
             yield pair
 
     async def process(self, shape: str, call: str, value: Any = None, **script: Any) -> Outcome:
@@ -171,7 +172,7 @@ class Trial:
     def _job(self, shape: str, call: str, value: Any, script: Script) -> Job:
         return Job(
             spec=self.factory.spec,
-            mode=self.reach.mode,
+            mode=self.mode,
             shape=shape,
             thread=self.thread,
             ledger=self.ledger,

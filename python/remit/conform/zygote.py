@@ -54,7 +54,7 @@ class Ended:
 
 
 class Processes:
-    """Starts processes by way of a zygote, which is ended with `close`.
+    """Starts processes by way of a zygote, which is begun with the first of them and ended with `close`.
 
     Args:
         command: starts the zygote: an interpreter, this file, and its argument.
@@ -66,10 +66,9 @@ class Processes:
         self._directory = directory
         self._count = 0
         self._errors = directory / "zygote.log"
-        with self._errors.open("w") as errors:
-            self._zygote = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=env
-            )
+        self._command = command
+        self._env = env
+        self._zygote: subprocess.Popen[str] | None = None
 
     def start(self, job: Any) -> int:
         """Start a process for a job. Returns its pid."""
@@ -95,18 +94,31 @@ class Processes:
         """Start a process and wait for its end."""
         return self.end(self.start(job), kill_at=kill_at)
 
+    def abandon(self) -> None:
+        """Give it no more orders: it ends when its last one is over. For one whose caller waits and will not return."""
+        if self._zygote is not None:
+            assert self._zygote.stdin is not None
+            self._zygote.stdin.close()
+
     def close(self) -> None:
         """End the zygote, and with it what it has started."""
-        assert self._zygote.stdin is not None
-        assert self._zygote.stdout is not None
-        self._zygote.stdin.close()
-        self._zygote.wait()
-        self._zygote.stdout.close()
+        self.abandon()
+        if self._zygote is not None:
+            assert self._zygote.stdout is not None
+            self._zygote.wait()
+            self._zygote.stdout.close()
 
     def _path(self, kind: str) -> str:
         return str(self._directory / f"{self._count}.{kind}")
 
+    def _begin(self) -> subprocess.Popen[str]:
+        with self._errors.open("w") as errors:
+            pipe = subprocess.PIPE
+            return subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=errors, text=True, env=self._env)
+
     def _order(self, **order: Any) -> dict[str, Any]:
+        if self._zygote is None:
+            self._zygote = self._begin()
         assert self._zygote.stdin is not None
         assert self._zygote.stdout is not None
         try:

@@ -31,6 +31,25 @@ async def race_many(t: Trial) -> None:
     await _judge(t, await t.race("gate", ["yes"] * 8))
 
 
+@case("CO-c", "co-race-named", "two processes give the answer at once, by the interrupt's id", needs="processes")
+async def race_named(t: Trial) -> None:
+    asked = await t.process("gate", "start")
+    await _judge(t, await t.race("gate", [{asked.id_of("approve?"): "yes"}] * 2))
+
+
+@case("CO-c", "co-race-differ", "two processes give different answers at once", needs="processes")
+async def race_differ(t: Trial) -> None:
+    await t.process("gate", "start")
+    outcomes = await t.race("gate", ["yes", "no"])
+    async with t.graph("gate") as (graph, _):
+        after = await graph.state()
+    fired = [effect for effect in t.effects if effect != "before"]
+    t.note(fired=len(fired))
+    t.check("one of the effects happens", len(fired) == 1)
+    t.check("one of them completes the thread", any(outcome.finished for outcome in outcomes))
+    t.check("the state has the answer that was acted on", fired[-1:] == [f"after={after.values.get('v')}"])
+
+
 @case("CO-c", "co-race-nested", "two processes answer a question in a subgraph at once", needs="processes")
 async def race_nested(t: Trial) -> None:
     await t.process("nested", "start")

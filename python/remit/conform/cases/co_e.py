@@ -54,3 +54,38 @@ async def again(t: Trial) -> None:
         after = await graph.state()
     t.check("nothing fires", t.effects == ["one", "two", "three"])
     t.check("the thread stays finished", not after.next)
+
+
+@case("CO-e", "co-unknown-id", "an answer to an interrupt that nothing has asked")
+async def unknown_id(t: Trial) -> None:
+    async with t.graph("gate") as (graph, _):
+        asked = await graph.start()
+        id = asked.id_of("approve?")
+    async with t.graph("gate") as (graph, _):
+        stray = await graph.answer({("0" if id[:1] != "0" else "1") + id[1:]: "yes"})
+        still, fired = await graph.state(), t.effects
+        answered = await graph.answer("no")
+    t.note(stray=stray.ended)
+    t.check("nothing fires", fired == ["before"])
+    t.check("the question is still asked", still.next == ("gate",))
+    t.check("its own answer is served", answered.finished and answered.answer == "no")
+
+
+@case("CO-e", "co-part-again", "the answer to one of two questions again, while the other is open")
+async def part_again(t: Trial) -> None:
+    async with t.graph("two_askers") as (graph, _):
+        asked = await graph.start()
+    for name, value in (("a", "A"), ("a", "again"), ("b", "B")):
+        async with t.graph("two_askers") as (graph, _):
+            outcome = await graph.answer({asked.id_of(f"{name}?"): value})
+    t.check("the duplicate fires nothing", t.effects == ["a=A", "b=B"])
+    t.check("the thread is finished", outcome.finished and outcome.values.get("log") == ["a=A", "b=B"])
+
+
+@case("CO-e", "co-elsewhere", "the same answer again, by another process", needs="processes")
+async def elsewhere(t: Trial) -> None:
+    for call in ("start", "answer", "answer"):
+        await t.process("gate", call, "yes")
+    looked = await t.process("gate", "state")
+    t.check("nothing fires", t.effects == ["before", "after=yes"])
+    t.check("the thread stays finished", not looked.values["next"] and looked.answer == "yes")

@@ -30,6 +30,8 @@ def _allowed(channel: str, value: Any) -> bool:
 async def _refused(t: Trial, shape: str, effects: list[str]) -> None:
     async with t.graph(shape, validator=Typed, fails_at="writer") as (graph, _):
         broken = await graph.start({"items": ["a"]})
+    async with t.graph(shape, validator=Typed, fails_at="writer") as (graph, _):
+        again = await graph.go_on()
     async with t.graph(shape, validator=Typed) as (graph, _):
         invalid = await _invalid(graph)
         try:
@@ -40,6 +42,7 @@ async def _refused(t: Trial, shape: str, effects: list[str]) -> None:
         fixed = await graph.go_on()
     t.note(raised=broken.ended, invalid=invalid, state=seen)
     t.check("the invalid update is refused loudly", broken.raised)
+    t.check("and is again", again.raised)
     t.check("nothing invalid is durable", not invalid)
     t.check("the last valid state is what is seen", seen == ["a"])
     t.check("nothing acts on the invalid state", before == [])

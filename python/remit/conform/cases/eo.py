@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..graphs import MANY
 from ..stage import Outcome
 from ..trial import Trial
 from .registry import case
@@ -15,15 +16,40 @@ from .registry import case
 NAMES = ("a", "b", "c", "end")
 
 
-@case("EO", "eo-sibling-raised", "one of three parallel steps raises; another worker goes on")
+@case("EO", "eo-sibling-raised", "each of three parallel steps raises; another worker goes on")
 async def sibling_raised(t: Trial) -> None:
-    async with t.graph("siblings", fails_at="c", after=["a", "b"]) as (graph, _):
+    for late in "cba":
+        await _sibling_raised(t, late)
+
+
+@case("EO", "eo-sibling-async", "the same with durability `async`")
+async def sibling_async(t: Trial) -> None:
+    t.durability = "async"
+    for late in "cba":
+        await _sibling_raised(t, late)
+
+
+async def _sibling_raised(t: Trial, late: str) -> None:
+    t.again()
+    async with t.graph("siblings", fails_at=late, after=[name for name in "abc" if name != late]) as (graph, _):
         failed = await graph.start()
     async with t.graph("siblings") as (graph, _):
         went_on = await graph.go_on()
+    t.check(f"{late}: the failure is loud", failed.ended == "Trouble")
+    t.check(f"{late}: each effect happens once", Counter(t.effects) == Counter(NAMES))
+    t.check(f"{late}: the state is the whole run's", went_on.values.get("log") == list(NAMES))
+
+
+@case("EO", "eo-many", "one of many parallel tasks raises; another worker goes on")
+async def many(t: Trial) -> None:
+    late, others = MANY // 2, [n for n in range(MANY) if n != MANY // 2]
+    async with t.graph("many", fails_at=f"task {late}", after=others) as (graph, _):
+        failed = await graph.start()
+    async with t.graph("many") as (graph, _):
+        went_on = await graph.go_on()
     t.check("the failure is loud", failed.ended == "Trouble")
-    t.check("each effect happens once", Counter(t.effects) == Counter(NAMES))
-    t.check("the state is the whole run's", went_on.values.get("log") == list(NAMES))
+    t.check("each effect happens once", Counter(t.effects) == Counter(f"task {n}" for n in range(MANY)))
+    t.check("the state is the whole run's", went_on.values.get("log") == list(range(MANY)))
 
 
 @case("EO", "eo-sibling-killed", "the same by SIGKILL, when its siblings are durable", needs="processes")

@@ -80,9 +80,12 @@ async def apart(t: Trial) -> None:
         first = (await graph.state()).config
         await graph.answer("no", at)
     async with t.graph("gate") as (graph, _):
-        kept, asking = await graph.state(first), await graph.state(at)
+        kept, asking, fork = await graph.state(first), await graph.state(at), await graph.state()
+        asked = await graph.state(fork.parent_config)
     t.check("the first branch keeps its answer", kept.values.get("v") == "yes" and not kept.next)
     t.check("the fork's origin keeps its question", asking.next == ("gate",) and asking.values["log"] == ["before"])
+    t.check("the fork is a checkpoint of its own, and the head", _id(fork.config) != _id(first) and not fork.next)
+    t.check("it leads back to its origin", _id(at) in (_id(asked.config), _id(asked.parent_config)))
 
 
 @case("FD", "fd-address", "an address is the checkpoint that it names")
@@ -101,3 +104,40 @@ async def address(t: Trial) -> None:
 async def _run_from(graph: Graph, snapshots: list[Any]) -> Outcome:
     origin = next((snapshot for snapshot in snapshots if snapshot.next == ("two",)), None)
     return Outcome("lost") if origin is None else await graph.call(None, origin.config)
+
+
+@case("FD", "fd-edit", "a change at an earlier address is a branch of its own, and the head")
+async def edit(t: Trial) -> None:
+    async with t.graph("steps") as (graph, _):
+        await graph.start()
+    async with t.graph("steps") as (graph, _):
+        snapshots = await graph.history()
+        at = next(snapshot.config for snapshot in snapshots if snapshot.next == ("two",))
+        edited = await graph.update({"log": ["edited"]}, at, as_node="one")
+    async with t.graph("steps") as (graph, _):
+        head, shown = await graph.state(), await graph.state(edited)
+        went_on = await graph.go_on()
+    async with t.graph("steps") as (graph, _):
+        first, origin = await graph.state(snapshots[0].config), await graph.state(at)
+    t.check("the branch is the head", _id(head.config) == _id(edited) and head.values == shown.values)
+    t.check("it follows the address", _id(head.parent_config) == _id(at))
+    t.check("it goes on from there", went_on.values.get("log") == ["one", "edited", "two", "three"])
+    t.check("it runs only what comes after it", t.effects == ["one", "two", "three", "two", "three"])
+    t.check("the first branch is as it was", first.values.get("log") == ["one", "two", "three"] and not first.next)
+    t.check("so is the address", origin.values.get("log") == ["one"] and origin.next == ("two",))
+
+
+@case("FD", "fd-nested-address", "an address in a subgraph is the checkpoint that it names")
+async def nested_address(t: Trial) -> None:
+    async with t.graph("nested") as (graph, _):
+        await graph.start()
+        parked = (await graph.state(subgraphs=True)).tasks[0].state
+        await graph.answer("yes")
+    async with t.graph("nested") as (graph, _):
+        found = await graph.state(parked.config)
+    t.check("it waits where it waited", parked.next == found.next == ("gate",))
+    t.check("its state is what it was", found.values == parked.values)
+
+
+def _id(config: Any) -> Any:
+    return config and config["configurable"].get("checkpoint_id")

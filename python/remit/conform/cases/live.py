@@ -82,9 +82,10 @@ async def look(t: Trial) -> None:
             await graph.state()
             await graph.history()
     async with t.graph("gate") as (graph, _):
-        seen = await graph.state()
+        seen, listed = await graph.state(), await graph.history()
         outcome = await graph.answer("yes")
     t.check("the question is seen", [item.value for item in seen.interrupts] == ["approve?"])
+    t.check("and in the history", [item.value for item in listed[0].interrupts] == ["approve?"])
     t.check("the answer is served", outcome.finished and outcome.answer == "yes")
 
 
@@ -114,6 +115,18 @@ async def new_input(t: Trial) -> None:
         outcome = await graph.answer("yes")
     t.check("it asks anew", fresh.waiting)
     t.check("and is answered", outcome.finished and outcome.answer == "yes")
+
+
+@case("LIVE", "live-next-run", "a finished thread is given a new input")
+async def next_run(t: Trial) -> None:
+    for answer in ("yes", "no"):
+        async with t.graph("gate") as (graph, _):
+            asked = await graph.start()
+        async with t.graph("gate") as (graph, _):
+            outcome = await graph.answer(answer)
+        t.check(f"{answer}: it asks", asked.waiting)
+        t.check(f"{answer}: it is served its answer, and finishes", outcome.finished and outcome.answer == answer)
+    t.check("each run has its effects", t.effects == ["before", "after=yes", "before", "after=no"])
 
 
 @case("LIVE", "live-abandoned", "a caller goes away in the middle of its answer")

@@ -33,17 +33,18 @@ async def writes(t: Trial) -> None:
     t.note(log=recovered.values.get("log"))
     t.check("the step is not run again", t.effects == ["a", "b"])
     t.check("its writes come in their order", recovered.values.get("log") == ["a1", "a2", "b"])
+    t.check("also one that is false", recovered.values.get("v") is False)
 
 
-@case("RD", "rd-answers", "two questions of one node, answered by two workers")
+@case("RD", "rd-answers", "three questions of one node, answered by three workers, two of them alike")
 async def answers(t: Trial) -> None:
-    async with t.graph("two_questions") as (graph, _):
+    async with t.graph("three_questions") as (graph, _):
         await graph.start()
-    for answer in ("x", "y"):
-        async with t.graph("two_questions") as (graph, _):
+    for answer in ("x", "x", "y"):
+        async with t.graph("three_questions") as (graph, _):
             last = await graph.answer(answer)
     t.note(served=last.answer)
-    t.check("each answer is served to its question", t.effects == ["answers=x+y"])
+    t.check("each answer is served to its question", t.effects == ["answers=x+x+y"])
     t.check("the thread is finished", last.finished)
 
 
