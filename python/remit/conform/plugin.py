@@ -75,7 +75,8 @@ class _Contract(pytest.Collector):
         if self._runner is None:
             from .runner import Runner
 
-            self._runner = Runner(self._spec, limit_s=self.config.getoption("--remit-limit")).__enter__()
+            limit_s: Any = self.config.getoption("--remit-limit")
+            self._runner = Runner(self._spec, limit_s=limit_s).__enter__()
             self.config.add_cleanup(self._runner.__exit__)
             _RUNNERS.append(self._runner)
         return self._runner
