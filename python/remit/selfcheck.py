@@ -37,14 +37,14 @@ def check(saver: str) -> Steps[None]:
 def _faults(thread: str) -> Steps[list[str]]:
     found: list[str] = []
     where: Any = {"thread_id": thread, "checkpoint_ns": ""}
-    ids: list[str] = []
-    for step in range(3):
-        checkpoint: Any = {**empty_checkpoint(), "id": str(uuid6(clock_seq=step)), "channel_values": {"step": step}}
-        checkpoint["channel_versions"] = {"step": f"{step + 1:032}.0"}
-        parent = {"configurable": {**where, **({"checkpoint_id": ids[-1]} if ids else {})}}
-        versions = checkpoint["channel_versions"]
-        stored = yield Ask("put", (parent, checkpoint, {"source": "loop", "step": step, "parents": {}}, versions))
-        ids.append(checkpoint["id"])
+    ids = [str(uuid6(clock_seq=n)) for n in range(4)]
+    # the greatest id before a smaller one, as from workers whose clocks differ; then a subgraph's, greater than both
+    for n in (0, 2, 1, 3):
+        checkpoint: Any = {**empty_checkpoint(), "id": ids[n], "channel_values": {"step": n}}
+        checkpoint["channel_versions"] = versions = {"step": f"{n + 1:032}.0"}
+        place = {**where, "checkpoint_ns": "below"} if n == 3 else where
+        parent = {"configurable": {**place, **({"checkpoint_id": ids[0]} if n in (1, 2) else {})}}
+        stored = yield Ask("put", (parent, checkpoint, {"source": "loop", "step": n, "parents": {}}, versions))
         if (stored or {}).get("configurable", {}).get("checkpoint_id") != checkpoint["id"]:
             found.append("put does not return the config of what it stored")
     first = {"configurable": {**where, "checkpoint_id": ids[0]}}
@@ -58,9 +58,11 @@ def _faults(thread: str) -> Steps[list[str]]:
         "get_tuple", ({"configurable": {**where, "checkpoint_id": str(uuid6(clock_seq=0))}},)
     )
     newest: CheckpointTuple | None = yield Collect(head, {}, lambda _: True)
-    if at_head is None or at_head.checkpoint["id"] != ids[2]:
+    if at_head is not None and at_head.checkpoint["id"] == ids[3]:
+        found.append("checkpoint_ns is ignored: a subgraph's checkpoint is read")
+    elif at_head is None or at_head.checkpoint["id"] != ids[2]:
         found.append("a thread's newest checkpoint is not the one with the greatest id")
-    elif at_head.parent_config is None or at_head.parent_config.get("configurable", {}).get("checkpoint_id") != ids[1]:
+    elif at_head.parent_config is None or at_head.parent_config.get("configurable", {}).get("checkpoint_id") != ids[0]:
         found.append("a checkpoint's parent is lost")
     if newest is None or newest.checkpoint["id"] != ids[2]:
         found.append("list does not begin with the newest checkpoint")

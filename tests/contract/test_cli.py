@@ -8,6 +8,7 @@ import crash
 import pytest
 from click.testing import CliRunner
 from graphs import State, gives
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from ledger import Ledger
@@ -133,3 +134,17 @@ async def test_a_database_that_cannot_be_opened_is_said(world):
     assert done.exit_code == 1
     assert "no file" in done.output
     assert CliRunner().invoke(group, ["doctor"], env={"DATABASE_URL": ""}).exit_code == 2
+
+
+class Forgetful(InMemorySaver):
+    def put_writes(self, config, writes, task_id, task_path=""):
+        pass
+
+
+@pytest.mark.parametrize(("name", "status", "told"), [("InMemorySaver", 0, "sound"), ("Forgetful", 1, "WRONG")])
+def test_a_checkpointer_is_checked_each_way_it_is_called(world, name, status, told):
+    done = CliRunner().invoke(group, ["doctor", "--factory", f"test_cli:{name}"], env={"DATABASE_URL": ""})
+    assert done.exit_code == status, done.output
+    rows = [line.split("\t") for line in done.output.splitlines()[1:]]
+    assert [row[:2] for row in rows] == [[f"{name}, sync", told], [f"{name}, async", told]]
+    assert CliRunner().invoke(group, ["doctor", "--factory", "test_cli:absent"]).exit_code == 2

@@ -544,8 +544,35 @@ class Backwards(InMemorySaver):
         yield from reversed(list(super().list(config, **options)))
 
 
+class ByArrival(InMemorySaver):
+    """The newest checkpoint is the one that was stored last."""
+
+    def put(self, config: Any, *args: Any) -> Any:
+        stored = super().put(config, *args)
+        self.last = {**getattr(self, "last", {}), stored["configurable"]["checkpoint_ns"]: stored}
+        return stored
+
+    def get_tuple(self, config: Any) -> Any:
+        conf = config["configurable"]
+        return super().get_tuple(config if conf.get("checkpoint_id") else self.last[conf["checkpoint_ns"]])
+
+
+class Flat(InMemorySaver):
+    """Knows no namespaces."""
+
+    def put(self, config: Any, *args: Any) -> Any:
+        return super().put({"configurable": {**config["configurable"], "checkpoint_ns": ""}}, *args)
+
+
 @pytest.mark.parametrize(
-    ("saver", "fault"), [(Forgetful, "pending writes"), (HeadOnly, "checkpoint_id"), (Backwards, "newest")]
+    ("saver", "fault"),
+    [
+        (Forgetful, "pending writes"),
+        (HeadOnly, "checkpoint_id"),
+        (Backwards, "newest"),
+        (ByArrival, "greatest id"),
+        (Flat, "checkpoint_ns"),
+    ],
 )
 def test_an_unsound_saver_is_refused(saver, fault):
     with pytest.raises(RemitError, match=fault) as caught:

@@ -28,6 +28,7 @@ _url = click.option(
     required=True,
     help="postgresql://..., sqlite:///FILE, or a SQLite file. Also by the environment's DATABASE_URL.",
 )
+_optional_url = click.option("--database", "-d", metavar="URL", envvar="DATABASE_URL", help="As for the other verbs.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, whose form is stable.")
 
 
@@ -354,11 +355,28 @@ def resolve_command(thread: str, id: int, said: str | None, result: str | None, 
 
 
 @click.command("doctor")
-@_url
+@_optional_url
+@click.option(
+    "--factory",
+    metavar="MODULE:CALLABLE",
+    help="Check a checkpointer of yours, on a thread of its own that is deleted again; see docs/guides/conform.md.",
+)
 @_json
 @click.pass_context
-def doctor_command(context: click.Context, database: str, as_json: bool) -> None:
-    """Is the database sound? Its tables, runs whose process is dead, effects in doubt. The status is 1 if not."""
+def doctor_command(context: click.Context, database: str | None, factory: str | None, as_json: bool) -> None:
+    """Is the database sound? Its tables, runs whose process is dead, effects in doubt. With --factory: does the
+    checkpointer keep what a resume needs? The status is 1 if not."""
+    if not database and not factory:
+        raise click.UsageError("name a database, with --database or DATABASE_URL, or a checkpointer, with --factory")
+    checks = [*(_checks_of_saver(factory) if factory else ()), *(_checks_of_database(database) if database else ())]
+    data = [{"check": check, "sound": sound, "detail": detail} for check, sound, detail in checks]
+    _print(as_json, data, ["check", "", "detail"], [[c, "sound" if s else "WRONG", d] for c, s, d in checks])
+    if not all(sound for _, sound, _ in checks):
+        context.exit(1)
+
+
+def _checks_of_database(database: str) -> list[tuple[str, bool, str]]:
+    """What was looked at in a database, is it sound, and why."""
     from remit.drivers import drive
     from remit.gate import owner_of
     from remit.inspection import report
@@ -377,25 +395,49 @@ def doctor_command(context: click.Context, database: str, as_json: bool) -> None
             checks.append(("tables of REMIT", True, "there"))
         except Exception as e:
             checks.append(("tables of REMIT", False, str(e).splitlines()[0]))
-            threads = []
+            return checks
         dead, doubtful = [], []
         for thread in threads:
             dead += [thread for g in saver.claims(thread) if g.running and owner_of(g).is_dead]
             last = {a.effect.digest: a for a in saver.effects(thread)}
             doubtful += [f"{thread} ({a.id})" for a in last.values() if report(a).state == "in doubt"]
-        if checks[-1][1]:
-            told = (
-                f"of dead processes, on {', '.join(dead)}: the next run frees them"
-                if dead
-                else "none of a dead process"
-            )
-            checks.append(("claims", True, told))
-            told = f"in doubt: {', '.join(doubtful)}" if doubtful else "none in doubt"
-            checks.append(("effects", not doubtful, told))
-    data = [{"check": check, "sound": sound, "detail": detail} for check, sound, detail in checks]
-    _print(as_json, data, ["check", "", "detail"], [[c, "sound" if s else "WRONG", d] for c, s, d in checks])
-    if not all(sound for _, sound, _ in checks):
-        context.exit(1)
+    told = f"of dead processes, on {', '.join(dead)}: the next run frees them" if dead else "none of a dead process"
+    checks.append(("claims", True, told))
+    checks.append(("effects", not doubtful, f"in doubt: {', '.join(doubtful)}" if doubtful else "none in doubt"))
+    return checks
+
+
+def _checks_of_saver(spec: str) -> list[tuple[str, bool, str]]:
+    """The same of a checkpointer, for each way to call it."""
+    import asyncio
+
+    from remit import RemitError, RemitSaver
+    from remit.conform.factory import Factory, FactoryError
+    from remit.drivers import adrive, drive
+    from remit.selfcheck import check
+
+    checks: list[tuple[str, bool, str]] = []
+
+    async def run() -> None:
+        async with Factory.find(spec).open() as (made, modes):
+            saver: Any = made.inner if isinstance(made, RemitSaver) else made
+            name = type(saver).__name__
+            for mode in modes:
+                try:
+                    if mode == "async":
+                        await adrive(saver, check(name))
+                    else:
+                        drive(saver, check(name))
+                except RemitError as e:
+                    checks.append((f"{name}, {mode}", False, str(e).splitlines()[0]))
+                else:
+                    checks.append((f"{name}, {mode}", True, "keeps what a resume needs"))
+
+    try:
+        asyncio.run(run())
+    except FactoryError as e:
+        raise click.UsageError(str(e)) from e
+    return checks
 
 
 COMMANDS = (
