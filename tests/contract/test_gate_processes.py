@@ -278,7 +278,7 @@ async def test_a_forked_process_holds_nothing(world, ledger):
 # -- process namespaces ----------------------------------------------------------------------------------------------
 
 CONTAINER = """
-import sys
+import os, sys
 sys.path[:0] = {path!r}
 from gating import answered
 from graphs import POINTS
@@ -289,7 +289,8 @@ from test_gate_processes import one_gate
 
 def stay():
     print("holds", flush=True)
-    sys.stdin.readline()
+    if sys.stdin.readline() != "go\\n":
+        os._exit(1)  # the pipe was closed: it is being killed
 
 POINTS.do_at("after q1", stay)
 with Store(*{place!r}) as store:
