@@ -43,7 +43,7 @@ ANSWER_ID = "remit_answer_id"
 BRANCH = "remit_branch"
 _MICROSECONDS = 1_000_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.25
-_BEATS_PER_LEASE = 3
+_BEATS_PER_LEASE = 4
 _LOOK_S = 0.05
 
 
