@@ -10,11 +10,13 @@ from typing import Any
 import claim_stores
 import pytest
 from claim_stores import Awaiting, Blocking
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from remit import RemitError, RemitSaver
 from remit.claims import Claims, ClaimStore, Grant, Key, MemoryStore, claims_for, store_for
+from remit.drivers import adrive, drive
 from stores import AsyncStore, Store
 
 
@@ -143,3 +145,63 @@ def test_a_gate_over_a_store_from_outside(saver_factory: Store) -> None:
     assert saver.claims("t") == store.grants
     saver.delete_thread("t")
     assert store.grants == []
+
+
+# -- what lands with a claim ------------------------------------------------------------------------------------------
+
+
+KEY = Key("thread", "", "", "1", "q")
+AT: Any = {"configurable": {"thread_id": "thread", "checkpoint_ns": "", "checkpoint_id": "1"}}
+
+
+def _landing(claims: Any, fence: int, value: Any) -> Any:
+    return claims.land(KEY, fence, "consumed", "consumed", True, "put_writes", (AT, [("a", value)], "task"))
+
+
+def _grant(claims: Any) -> Any:
+    return claims.grant(KEY, 1, "owner", 60_000_000, (), None, None)
+
+
+@pytest.mark.parametrize("saver_factory", ["sqlite", "postgres"], indirect=True)
+def test_a_claims_settlement_lands_with_what_is_stored_or_neither_does(saver_factory: Store) -> None:
+    inner: Any = saver_factory.inner()
+    inner.setup()
+    claims = store_for(inner)
+    drive(inner, _grant(claims))
+    inner.put(
+        {"configurable": {**AT["configurable"], "checkpoint_id": None}}, {**empty_checkpoint(), "id": "1"}, {}, {}
+    )
+
+    def seen() -> tuple[str, list[Any]]:
+        last, _, _ = drive(inner, claims.look(KEY))
+        return last.state, [w[2] for w in inner.get_tuple(AT).pending_writes]
+
+    with pytest.raises(TypeError):
+        drive(inner, _landing(claims, 1, Lock()))  # which no serializer takes
+    assert seen() == ("held", [])
+    assert drive(inner, _landing(claims, 2, "of another grant")) == (False, None)
+    assert seen() == ("held", [])
+    assert drive(inner, _landing(claims, 1, "its own"))[0]
+    assert seen() == ("consumed", ["its own"])
+
+
+@pytest.mark.parametrize("asaver_factory", ["asqlite", "apg"], indirect=True)
+async def test_the_same_awaiting(asaver_factory: AsyncStore) -> None:
+    inner: Any = await asaver_factory.inner()
+    await inner.setup()
+    claims = store_for(inner)
+    await adrive(inner, _grant(claims))
+    before = {"configurable": {**AT["configurable"], "checkpoint_id": None}}
+    await inner.aput(before, {**empty_checkpoint(), "id": "1"}, {}, {})
+
+    async def seen() -> tuple[str, list[Any]]:
+        last, _, _ = await adrive(inner, claims.look(KEY))
+        return last.state, [w[2] for w in (await inner.aget_tuple(AT)).pending_writes]
+
+    with pytest.raises(TypeError):
+        await adrive(inner, _landing(claims, 1, Lock()))
+    assert await seen() == ("held", [])
+    assert await adrive(inner, _landing(claims, 2, "of another grant")) == (False, None)
+    assert await seen() == ("held", [])
+    assert (await adrive(inner, _landing(claims, 1, "its own")))[0]
+    assert await seen() == ("consumed", ["its own"])

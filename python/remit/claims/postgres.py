@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from copy import copy
 from typing import Any
 
 import psycopg
-from psycopg.rows import tuple_row
 
 from .._core import refuse
 from ..commits import Write
@@ -269,50 +268,59 @@ class PostgresStore(Store):
         return store
 
     def commit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
-        inner = writes[0].inner
+        (w,) = writes  # groups are for SQLite
+        inner = w.inner
         if hasattr(inner, "loop"):
             return on_its_loop(inner, self.acommit(writes))
-        results: list[tuple[bool, Any]] = []
-        with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
+        with inner.lock, _connection(inner) as conn:
             try:
-                with conn.transaction():
-                    for w in writes:
-                        landed = True
-                        if w.statement:
-                            with conn.cursor(row_factory=tuple_row) as cursor:
-                                if w.plane is not None:  # by itself: a statement sees what was there before it
-                                    cursor.execute(self.lock_plane, w.plane)
-                                landed = bool(cursor.execute(w.statement, w.parameters).fetchall())
-                        result = getattr(_within(w.inner, conn), w.name)(*w.args) if landed else None
-                        results.append((landed, result))
+                with _pipeline(inner, conn), conn.cursor() as cursor:
+                    cursor.execute("BEGIN")
+                    try:
+                        if w.plane is not None:  # by itself: a statement sees what was there before it
+                            cursor.execute(self.lock_plane, w.plane)
+                        cursor.execute(_or_nothing(w.statement), w.parameters)
+                        result = getattr(_within(inner, conn, _Unsent()), w.name)(*w.args)
+                    except BaseException:
+                        cursor.execute("ROLLBACK")
+                        raise
+                    cursor.execute("COMMIT")
+                    if inner.pipe:
+                        inner.pipe.sync()
+            except psycopg.errors.DivisionByZero:
+                return [(False, None)]
             finally:
-                if inner.pipe:
-                    inner.pipe.sync()
-        return results
+                with suppress(psycopg.Error):  # of a connection that is lost
+                    conn.rollback()  # what failed: a commit has left nothing
+        return [(True, result)]
 
     async def acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
         return await to_the_end(self._acommit(writes))
 
     async def _acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
-        inner = writes[0].inner
-        results: list[tuple[bool, Any]] = []
-        async with inner.lock, _connection(inner) as conn, _pipeline(inner, conn):
+        (w,) = writes
+        inner = w.inner
+        async with inner.lock, _connection(inner) as conn:
             try:
-                async with conn.transaction():
-                    for w in writes:
-                        landed = True
-                        if w.statement:
-                            async with conn.cursor(row_factory=tuple_row) as cursor:
-                                if w.plane is not None:
-                                    await cursor.execute(self.lock_plane, w.plane)
-                                await cursor.execute(w.statement, w.parameters)
-                                landed = bool(await cursor.fetchall())
-                        result = await getattr(_within(w.inner, conn), "a" + w.name)(*w.args) if landed else None
-                        results.append((landed, result))
+                async with _pipeline(inner, conn), conn.cursor() as cursor:
+                    await cursor.execute("BEGIN")
+                    try:
+                        if w.plane is not None:
+                            await cursor.execute(self.lock_plane, w.plane)
+                        await cursor.execute(_or_nothing(w.statement), w.parameters)
+                        result = await getattr(_within(inner, conn, _AsyncUnsent()), "a" + w.name)(*w.args)
+                    except BaseException:
+                        await cursor.execute("ROLLBACK")
+                        raise
+                    await cursor.execute("COMMIT")
+                    if inner.pipe:
+                        await inner.pipe.sync()
+            except psycopg.errors.DivisionByZero:
+                return [(False, None)]
             finally:
-                if inner.pipe:
-                    await inner.pipe.sync()
-        return results
+                with suppress(psycopg.Error):
+                    await conn.rollback()
+        return [(True, result)]
 
 
 def _returns_rows(statement: str) -> bool:
@@ -330,9 +338,30 @@ def _pipeline(inner: Any, conn: Any) -> Any:
     return conn.pipeline() if inner.supports_pipeline and not inner.pipe else nullcontext()
 
 
-def _within(inner: Any, conn: Any) -> Any:
-    """The same saver, for whoever holds its lock and has a transaction open on its connection."""
+def _within(inner: Any, conn: Any, pipe: Any = None) -> Any:
+    """The same saver, for whoever holds its lock and has a transaction open on its connection. `pipe`: a pipeline that
+    the connection is in."""
     within = copy(inner)
     within.lock = nullcontext()
     within.conn = conn
+    if pipe is not None and inner.supports_pipeline:
+        within.pipe = pipe
     return within
+
+
+def _or_nothing(statement: str) -> str:
+    """A statement that fails where the given one returns no row, and with it the transaction: so nobody has to wait for
+    what it says before the rest is sent."""
+    return f"WITH found AS ({statement}) SELECT 1 / count(*) FROM found"
+
+
+class _Unsent:
+    """A pipeline that sends nothing yet: all of a transaction goes in one round trip."""
+
+    def sync(self) -> None:
+        pass
+
+
+class _AsyncUnsent:
+    async def sync(self) -> None:
+        pass
