@@ -47,7 +47,7 @@ async def race_differ(t: Trial) -> None:
     t.note(fired=len(fired))
     t.check("one of the effects happens", len(fired) == 1)
     t.check("one of them completes the thread", any(outcome.finished for outcome in outcomes))
-    t.check("the state has the answer that was acted on", fired[-1:] == [f"after={after.values.get('v')}"])
+    t.check("the state has an answer that was acted on", f"after={after.values.get('v')}" in fired)
 
 
 @case("CO-c", "co-race-nested", "two processes answer a question in a subgraph at once", needs="processes")
