@@ -42,7 +42,7 @@ class PendingQuestion(BaseModel):
         task, node: who asked, in the root graph. `node` is None where the checkpoint names no nodes (the functional API).
         id, value: the question's id, which an answer names, and what it shows.
         since: when it was asked, or an earlier time: when its checkpoint was made, or the answer to an earlier question
-            at the same checkpoint was taken under the gate. Exact for `remit.ask`.
+            at the same checkpoint was taken under the gate. Exact for `remit.ask`, to a millisecond with SQLite.
         is_answered: an answer is recorded, and what asked is not done: it runs, failed or was killed. `invoke(None)` goes
             on with that answer; another one takes its place.
         holder, held_since: the process whose run has the thread to itself now, by its claim, and since when.

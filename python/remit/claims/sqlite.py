@@ -14,7 +14,8 @@ from .._core import refuse
 from ..commits import GroupCommit, Write
 from .base import VERSION, Store, on_its_loop, to_the_end
 
-_NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
+_NOW = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
+"""Whole milliseconds, the resolution of the database's clock: a finer product would only show a double's rounding."""
 _COLUMNS = (
     "thread_id, checkpoint_ns, line, checkpoint_id, question, fence, state, running, owner, since, lease_end, settled,"
     " outcome, interrupts, answer_id, digest"
