@@ -1,6 +1,6 @@
 """The decisions of REMIT, in Rust (`crates/remit-core`, bound by `crates/remit-py`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import ClassVar, final
 
@@ -357,6 +357,14 @@ class Planes:
     def arrive(self, thread: str, namespace: str, kind: Kind, checkpoint: str | None) -> Operation:
         """Numbers an operation of a plane (thread and namespace): writes to a checkpoint, or one with this parent."""
 
+    def arrive_as(self, configurable: Mapping[str, object], kind: Kind) -> Operation:
+        """The same, as a call's `configurable` says: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
+
+        Raises:
+            KeyError: there is no `thread_id`.
+            TypeError: `checkpoint_ns` or `checkpoint_id` is no string.
+        """
+
     def is_busy(self, thread: str) -> bool:
         """Has a thread something under way?"""
 
@@ -365,10 +373,14 @@ class Operation:
     """One operation's place in its plane. Dropped before it has finished, it holds up nothing."""
 
     def is_ready(self) -> bool:
-        """May it land now?"""
+        """May it land now, behind what stands in the queue?"""
+
+    def queue(self, is_queued: bool) -> None:
+        """It stands in the queue through which everything of its saver is stored, in order; or has left it, and did not
+        land. What waits for it may queue behind it."""
 
     def wake(self, waker: Callable[[], object]) -> None:
-        """Calls `waker`, from any thread, whenever something of the plane has landed."""
+        """Calls `waker`, from any thread, whenever something of the plane has landed or stands in the queue."""
 
     def finish(self) -> None:
         """It has landed, or failed."""

@@ -6,7 +6,6 @@ by then. What was shown is kept as a digest beside the effects, so that a node t
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import datetime
 from importlib import import_module
@@ -14,9 +13,10 @@ from itertools import count
 from typing import Any
 
 from ._core import refuse
-from .drivers import Steps, adrive, drive, is_on_a_loop
+from .drivers import Steps, adrive, drive
 from .effects import Place, fingerprint, place_of_question, question
-from .gate import _here
+from .gate import owner_text
+from .turns import is_on_a_loop
 
 
 def ask(payload: Any, *, digest_of: Any = None, expires_at: datetime | None = None) -> Any:
@@ -74,7 +74,7 @@ def _ask(place: Place, payload: Any, digest: str, expires_at: datetime | None) -
             answer = interrupt(payload)
         except BaseException:  # it parks here
             if shown is None or shown.fingerprint != digest:
-                owner = json.dumps(_here()._replace(run=os.urandom(8).hex())._asdict(), separators=(",", ":"))
+                owner = owner_text(os.urandom(8).hex())
                 fence = shown.fence + 1 if shown is not None else 1
                 yield from store.admit(
                     asked, fence, False, owner, 0, place.run.namespace, place.checkpoint, digest, None

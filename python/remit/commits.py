@@ -4,6 +4,9 @@ A connection takes one transaction after the other, so whoever comes while one i
 that comes leads: it stores its own; what came meanwhile the next one stores for all who wait, in the order in which
 they came, in one transaction. Nobody is told that something is stored before it is durable, and where a group cannot
 be stored, each of its members is stored alone and told of its own error.
+
+An operation that has to land after others (`sequencer`) may be stored behind them in one transaction: it comes when the
+last of what they store has come.
 """
 
 from __future__ import annotations
@@ -11,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
+
+from ._core import Operation
+from .turns import wait_for
 
 
 class Write(NamedTuple):
@@ -33,13 +39,18 @@ class Committer(Protocol):
         ...
 
 
+class OutOfTurn(Exception):
+    """What an operation comes after did not land: it is to wait, and to come again."""
+
+
 class _Member:
-    """A write that waits, in its thread."""
+    """A write that waits, in its thread, for an operation."""
 
-    __slots__ = ("_wait", "error", "is_called", "is_done", "result", "write")
+    __slots__ = ("_wait", "error", "is_called", "is_done", "operation", "result", "write")
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: Write, operation: Operation | None) -> None:
         self.write = write
+        self.operation = operation
         self.result: tuple[bool, Any] = (False, None)
         self.error: BaseException | None = None
         self.is_called = self.is_done = False
@@ -64,19 +75,29 @@ class GroupCommit:
         self._waiting: list[_Member] = []
         self._is_led = False
 
-    def store(self, write: Write) -> tuple[bool, Any]:
-        """Stores a write: did it run, and what its method returned. Durable when it returns."""
-        member = _Member(write)
+    def store(self, write: Write, operation: Operation | None = None, is_last: bool = False) -> tuple[bool, Any]:
+        """Stores a write: did it run, and what its method returned. Durable when it returns. `is_last`: its operation
+        stores nothing after it.
+
+        Raises:
+            OutOfTurn: it is not its operation's turn after all.
+        """
+        member = _Member(write, operation)
         leads = False
         try:
             with self._lock:
+                if operation is not None:
+                    if not operation.is_ready():
+                        raise OutOfTurn
+                    if is_last:
+                        operation.queue(True)
                 self._waiting.append(member)
                 leads, self._is_led = not self._is_led, True
             if not leads:
                 member.wait()
                 leads = not member.is_done
             if leads:
-                self._lead()
+                self._lead(member)
         except BaseException:
             self._leave(member, leads)
             raise
@@ -84,7 +105,7 @@ class GroupCommit:
             raise member.error
         return member.result
 
-    def _lead(self) -> None:
+    def _lead(self, leader: _Member) -> None:
         """Stores what waits by now, and hands over to whoever came since."""
         with self._lock:
             group, self._waiting = self._waiting, []
@@ -93,10 +114,10 @@ class GroupCommit:
         finally:
             with self._lock:
                 # whom an interruption of this thread left undone stays in front
-                self._waiting[:0] = [member for member in group[1:] if not member.is_done]
+                self._waiting[:0] = [member for member in group if member is not leader and not member.is_done]
                 next = self._next()
-            for member in group[1:]:
-                if member.is_done:
+            for member in group:
+                if member is not leader and member.is_done:
                     member.wake()
             if next is not None:
                 next.wake()
@@ -127,11 +148,29 @@ class GroupCommit:
                     member.result, member.is_done = result, True
                 return
         for member in group:
+            if member.is_done:
+                continue
             try:
                 member.result = self._store_one(member.write)
             except Exception as e:
                 member.error = e
+                self._step_out(member, group)
             member.is_done = True
+
+    def _step_out(self, member: _Member, group: list[_Member]) -> None:
+        """A write was not stored: whoever stands behind its operation and has to land after it, is to wait for it."""
+        if member.operation is None:
+            return
+        with self._lock:
+            member.operation.queue(False)
+            for other in [*group, *self._waiting]:
+                operation = other.operation
+                if not other.is_done and operation is not None and not operation.is_ready():
+                    other.error, other.is_done = OutOfTurn(), True
+            gone = [other for other in self._waiting if other.is_done]
+            self._waiting = [other for other in self._waiting if not other.is_done]
+        for other in gone:
+            other.wake()
 
     def _store_one(self, write: Write) -> tuple[bool, Any]:
         if write.statement:
@@ -140,22 +179,31 @@ class GroupCommit:
 
 
 class Grouped:
-    """An inner saver whose writes are committed in groups."""
+    """An inner saver whose writes are committed in groups, as an operation uses it."""
 
-    __slots__ = ("_group", "inner")
+    __slots__ = ("_group", "_operation", "inner")
 
-    def __init__(self, inner: Any, group: GroupCommit) -> None:
+    def __init__(self, inner: Any, group: GroupCommit, operation: Operation) -> None:
         self.inner = inner
         self._group = group
+        self._operation = operation
 
     def put(self, *args: Any) -> Any:
-        return self._group.store(Write(self.inner, "put", args))[1]
+        return self.store(Write(self.inner, "put", args))[1]
 
     def put_writes(self, *args: Any) -> None:
-        self._group.store(Write(self.inner, "put_writes", args))
+        self.store(Write(self.inner, "put_writes", args))
 
-    def store(self, write: Write) -> tuple[bool, Any]:
-        return self._group.store(write)
+    def store(self, write: Write, is_last: bool = False) -> tuple[bool, Any]:
+        """Stores a write when it is the operation's turn, see `GroupCommit.store`."""
+        operation: Operation | None = self._operation
+        while True:
+            try:
+                return self._group.store(write, operation, is_last)
+            except OutOfTurn:
+                wait_for(self._operation)
+                if not self._operation.is_ready():
+                    operation = None  # on a loop's thread, which must not wait
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

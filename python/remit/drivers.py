@@ -10,14 +10,14 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, nullcontext, suppress
-from queue import SimpleQueue
-from threading import Event, get_ident
+from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 from ._core import Operation
 from .commits import Grouped, Write
+from .turns import await_for, wait_for
 
 T = TypeVar("T")
 
@@ -31,10 +31,12 @@ _SHUTDOWN = frozenset(("57P01", "57P02", "57P03", "08000", "08003", "08006"))
 
 
 class Ask(NamedTuple):
-    """Call a method of the inner saver: `name`, or `aname`."""
+    """Call a method of the inner saver: `name`, or `aname`. `is_last`: it stores the last of its operation, so that what
+    waits for that may be stored right behind it, see `commits`."""
 
     name: str
     args: tuple[Any, ...]
+    is_last: bool = False
 
 
 class Collect(NamedTuple):
@@ -182,6 +184,8 @@ def _is_lost(error: Exception) -> bool:
 
 def _do_once(inner: Any, step: Step) -> Any:
     if type(step) is Ask:
+        if step.is_last and type(inner) is Grouped:
+            return inner.store(Write(inner.inner, step.name, step.args), is_last=True)[1]
         return getattr(inner, step.name)(*step.args)
     if type(step) is Await:
         return wait_for(step.operation)
@@ -194,7 +198,6 @@ def _do_once(inner: Any, step: Step) -> Any:
         if type(inner) is Grouped:
             return inner.store(Write(inner.inner, *step[1:]))
         return step.store.commit([Write(inner, *step[1:])])[0]
-        return step.store.together(inner, *step[1:])
     if type(step) is Keep:
         return step.gate.keep(step.claim, inner)
     if type(step) is Do:
@@ -218,7 +221,6 @@ async def _ado_once(inner: Any, step: Step) -> Any:
         return await getattr(step.target, "a" + step.name)(*step.args)
     if type(step) is Land:
         return (await step.store.acommit([Write(inner, *step[1:])]))[0]
-        return await step.store.atogether(inner, *step[1:])
     if type(step) is Keep:
         return step.gate.akeep(step.claim, inner)
     if type(step) is Do:
@@ -228,33 +230,6 @@ async def _ado_once(inner: Any, step: Step) -> Any:
         return await result if inspect.isawaitable(result) else result
     assert type(step) is Pause
     return await asyncio.sleep(step.seconds)
-
-
-def wait_for(operation: Operation) -> None:
-    """Blocks until an operation may land."""
-    if is_on_a_loop():
-        return  # what it waits for may need this very thread; a blocking call there has no order to keep
-    woken: SimpleQueue[None] = SimpleQueue()
-    operation.wake(lambda: woken.put(None))
-    while not operation.is_ready():
-        woken.get()
-
-
-async def await_for(operation: Operation) -> None:
-    """Awaits that an operation may land."""
-    loop, thread = asyncio.get_running_loop(), get_ident()
-    woken = asyncio.Event()
-
-    def wake() -> None:
-        if get_ident() == thread:
-            woken.set()
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(woken.set)
-
-    operation.wake(wake)
-    while not operation.is_ready():
-        await woken.wait()
-        woken.clear()
 
 
 class Expected:
@@ -292,15 +267,6 @@ def is_async(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
-def is_on_a_loop() -> bool:
-    """Is an event loop running in this thread?"""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def closing_if(items: Any) -> AbstractContextManager[Any]:
     """Closes an iterator at the end, if it can be closed: a generator that is left early may hold a lock."""
     return closing(items) if hasattr(items, "close") else nullcontext(items)
@@ -309,53 +275,3 @@ def closing_if(items: Any) -> AbstractContextManager[Any]:
 def aclosing_if(items: Any) -> AbstractAsyncContextManager[Any]:
     """The same for an asynchronous iterator."""
     return aclosing(items) if hasattr(items, "aclose") else nullcontext(items)
-
-
-class Landing(Coroutine[Any, Any, Any]):
-    """The coroutine of an operation that has arrived. Cancelled or closed before it was ever started, it ends the
-    operation all the same: an ordinary coroutine's `finally` would not run then."""
-
-    __slots__ = ("_begin", "_coroutine", "_operation")
-
-    def __init__(self, operation: Operation, begin: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        self._operation = operation
-        self._begin = begin
-        self._coroutine: Coroutine[Any, Any, Any] | None = None
-
-    def _started(self) -> Coroutine[Any, Any, Any]:
-        if self._coroutine is None:
-            try:
-                self._coroutine = self._begin()
-            except BaseException:
-                self._operation.finish()
-                raise
-        return self._coroutine
-
-    def send(self, value: Any) -> Any:
-        try:
-            return self._started().send(value)
-        except BaseException:  # it has ended, one way or another
-            self._operation.finish()
-            raise
-
-    def throw(self, kind: Any, value: Any = None, traceback: Any = None) -> Any:
-        error = kind if value is None else value
-        if self._coroutine is None:
-            self._operation.finish()
-            raise error
-        try:
-            return self._coroutine.throw(error)
-        except BaseException:
-            self._operation.finish()
-            raise
-
-    def close(self) -> None:
-        if self._coroutine is not None:
-            self._coroutine.close()
-        self._operation.finish()
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        try:
-            return (yield from self._started().__await__())
-        finally:
-            self._operation.finish()

@@ -22,11 +22,12 @@ from pydantic import BaseModel
 
 from ._core import Doubt, EffectOwner, EffectVerdict, admit_effect, is_in_doubt, refuse, resolve_effect, settle_effect
 from .claims import Admission, Effect, Key, Store
-from .drivers import Ask, Do, Steps, adrive, drive, is_async, is_on_a_loop
-from .gate import Claim, Gate, _here, _live, _when, owner_of
+from .drivers import Ask, Do, Steps, adrive, drive, is_async
+from .gate import Claim, Gate, _here, _live, _when, owner_of, owner_text
 from .intent import Call, enclosing
 from .reviving import strictly
 from .run import Run
+from .turns import is_on_a_loop
 
 if TYPE_CHECKING:
     from .protocol import Protocol
@@ -444,7 +445,7 @@ class Effects:
         if self._open is None:
             yield from self.prepare(wish, place)
         effect, run_id = place.effect, os.urandom(8).hex()
-        owner = json.dumps(_here()._replace(run=run_id)._asdict(), separators=(",", ":"))
+        owner = owner_text(run_id)
         _live.add(run_id)
         try:
             admitted = yield from self._admit(effect, place, owner, digest, _DOUBT[wish.in_doubt])

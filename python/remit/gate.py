@@ -105,6 +105,16 @@ def _here() -> Owner:
     return Owner(platform.node(), boot, pids, os.getpid(), _start_of(os.getpid()) or "", "")
 
 
+@cache
+def _here_as_text() -> str:
+    return json.dumps(_here()._asdict(), separators=(",", ":")).removesuffix('""}')
+
+
+def owner_text(run: str) -> str:
+    """A run of this process, as a grant and an admission keep it."""
+    return f'{_here_as_text()}"{run}"}}'
+
+
 def _start_of(pid: int) -> str | None:
     """When a process started, in its kernel's ticks; "dead" for one that only waits for its parent; None if that is
     not to be read."""
@@ -171,7 +181,7 @@ class Claim:
         self.lease = int(lease * _MICROSECONDS)
         self.pid = os.getpid()
         self.run_id = os.urandom(8).hex()
-        self.owner = json.dumps(_here()._replace(run=self.run_id)._asdict(), separators=(",", ":"))
+        self.owner = owner_text(self.run_id)
         self.fence = 0
         self.sure_until = 0.0
         self.interrupts: tuple[str, ...] = ()
@@ -787,6 +797,7 @@ def _after_fork() -> None:
     _live.clear()
     _unfollowed.clear()
     _here.cache_clear()
+    _here_as_text.cache_clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import sys
 import warnings
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
@@ -38,6 +38,7 @@ from .selfcheck import check
 
 log = logging.getLogger("remit")
 
+_numbers = count(1)
 _NOT_THE_CALLER = frozenset(("remit", "langgraph", "langchain_core", "langchain", "asyncio", "contextlib", "threading"))
 
 
@@ -299,7 +300,7 @@ class Reading(Runs):
                     task.answers = task.with_answer(nth, run.answer[1])
                 else:
                     task.waiting[nth] = task.waits(run.answer[1])
-        token = Token(os.urandom(16).hex())
+        token = Token(f"{next(_numbers):x}")
         token.run = run
         shown = CheckpointTuple(
             {**tup.config, "configurable": {**tup.config.get("configurable", {}), TOKEN: token}},

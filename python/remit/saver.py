@@ -12,19 +12,16 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ._core import Kind, parse_row, refuse
 from .claims import Admission, Grant, check_loop, claims_for, memory_store, store_for
-from .commits import Grouped
+from .commits import Grouped, Write
 from .config import RemitConfig
 from .drivers import (
     Ask,
-    Landing,
     aclosing_if,
     ado_again,
     adrive,
-    await_for,
     closing_if,
     do_again,
     drive,
-    wait_for,
 )
 from .effects import Effects, Transaction
 from .facts import decoded
@@ -34,6 +31,7 @@ from .pending import PendingQuestion, pending
 from .protocol import Protocol
 from .reviving import Losses, Strict, check_value, strictly, watch
 from .selfcheck import check as check_saver
+from .turns import Landing, await_for, wait_for
 
 
 class RemitSaver(BaseCheckpointSaver[Any]):
@@ -81,13 +79,8 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         if self.config.self_check and not self._is_bound and _overrides(type(inner), "get_tuple"):
             drive(inner, check_saver(type(inner).__name__))
             self._protocol.is_checked = True
-        self._writer = self._grouped()
+        self._groups = store.groups
         follow_calls()
-
-    def _grouped(self) -> Any:
-        """What writes go through."""
-        groups = self._protocol.store.groups
-        return self.inner if groups is None else Grouped(self.inner, groups)
 
     @property
     def serde(self) -> Any:
@@ -111,7 +104,6 @@ class RemitSaver(BaseCheckpointSaver[Any]):
         clone = copy(self)
         clone.inner = inner
         watch(inner)
-        clone._writer = clone._grouped()
         return clone
 
     def setup(self) -> Any:
@@ -331,30 +323,31 @@ async def _alist(
 def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
     if self._is_bound:
         check_loop(self.inner)
-    protocol = self._protocol
-    operation = protocol.arrive(config, Kind.CHECKPOINT)
-    if protocol.is_plain_put(config["configurable"], checkpoint):
+    protocol, conf = self._protocol, config["configurable"]
+    operation = protocol.planes.arrive_as(conf, Kind.CHECKPOINT)
+    writer = self.inner if self._groups is None else Grouped(self.inner, self._groups, operation)
+    if not protocol.is_plain_put(conf, checkpoint):
+        return drive(writer, protocol.put(operation, config, checkpoint, metadata, new_versions))
+    try:
+        if not operation.is_ready():
+            wait_for(operation)
         try:
-            if not operation.is_ready():
-                wait_for(operation)
-            result = self._writer.put(config, checkpoint, metadata, new_versions)
+            result = writer.put(config, checkpoint, metadata, new_versions)
         except Exception as error:
-            try:
-                result = do_again(self._writer, Ask("put", (config, checkpoint, metadata, new_versions)), error)
-            except Exception:
-                protocol.not_stored(config, checkpoint["id"])
-                raise
-        finally:
-            operation.finish()
-        if protocol.landed(config["configurable"], checkpoint):
-            drive(self._writer, protocol.conclude(config["configurable"]))
-        return result
-    return drive(self._writer, self._protocol.put(operation, config, checkpoint, metadata, new_versions))
+            result = do_again(writer, Ask("put", (config, checkpoint, metadata, new_versions)), error)
+    except Exception:
+        protocol.not_stored(config, checkpoint["id"])
+        raise
+    finally:
+        operation.finish()
+    if protocol.landed(conf, checkpoint):
+        drive(writer, protocol.conclude(conf))
+    return result
 
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     protocol = self._protocol
-    operation = protocol.arrive(config, Kind.CHECKPOINT)
+    operation = protocol.planes.arrive_as(config["configurable"], Kind.CHECKPOINT)
     if protocol.is_plain_put(config["configurable"], checkpoint):
 
         async def put() -> Any:
@@ -384,24 +377,27 @@ def _put_writes(
 ) -> None:
     if self._is_bound:
         check_loop(self.inner)
-    operation = self._protocol.arrive(config, Kind.WRITES)
-    if self._protocol.is_plain(config["configurable"], writes, task_id):
-        try:
-            self._writer.put_writes(config, writes, task_id, *((task_path,) if self._takes_path else ()))
-        except Exception as error:
-            path = (task_path,) if self._takes_path else ()
-            do_again(self._writer, Ask("put_writes", (config, writes, task_id, *path)), error)
-        finally:
-            operation.finish()
-        return
-    steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._takes_path)
-    drive(self._writer, steps)
+    operation = self._protocol.planes.arrive_as(config["configurable"], Kind.WRITES)
+    writer = self.inner if self._groups is None else Grouped(self.inner, self._groups, operation)
+    if not self._protocol.is_plain(config["configurable"], writes, task_id):
+        steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._takes_path)
+        return drive(writer, steps)
+    args = (config, writes, task_id, task_path) if self._takes_path else (config, writes, task_id)
+    try:
+        if self._groups is None:
+            self.inner.put_writes(*args)
+        else:
+            self._groups.store(Write(self.inner, "put_writes", args), operation, is_last=True)
+    except Exception as error:
+        do_again(writer, Ask("put_writes", args, is_last=True), error)
+    finally:
+        operation.finish()
 
 
 def _aput_writes(
     self: RemitSaver, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
 ) -> Coroutine[Any, Any, None]:
-    operation = self._protocol.arrive(config, Kind.WRITES)
+    operation = self._protocol.planes.arrive_as(config["configurable"], Kind.WRITES)
     if self._protocol.is_plain(config["configurable"], writes, task_id):
         path = (task_path,) if self._atakes_path else ()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from ._core import Batch, Fate, Intent, Kind, Operation, Prefix, RemitValidityError, refuse, row_id
+from ._core import Batch, Fate, Intent, Operation, Prefix, RemitValidityError, refuse, row_id
 from .drivers import Ask, Await, Steps
 from .facts import EXECUTING, KEYS, TOKEN, branch_of, head_of, interrupt_class, waits_for_nothing, without_keys
 from .gate import BRANCH, Claim, Done, identity
@@ -20,12 +20,6 @@ from .validation import Validator
 
 class Writing(Runs):
     """The protocols of writes."""
-
-    def arrive(self, config: Any, kind: Kind) -> Operation:
-        """An operation arrives at its plane; `put` and `put_writes` end it."""
-        conf = config["configurable"]
-        checkpoint = conf.get("checkpoint_id")
-        return self.planes.arrive(str(conf["thread_id"]), conf.get("checkpoint_ns") or "", kind, checkpoint)
 
     def is_plain(self, conf: Mapping[str, Any], writes: Sequence[tuple[str, Any]], task_id: str) -> bool:
         """May the writes be stored as they are? Those of a task that finishes may, where nothing of it is stored that
@@ -284,14 +278,14 @@ class Writing(Runs):
             if claim is not None and fate is not None:
                 yield from self.gate.land(claim, fate, True, "put_writes", args)
             elif stored.writes:
-                yield Ask("put_writes", args)
+                yield Ask("put_writes", args, is_last=not answers)
             if claim is not None and done is not None:
                 claim.note(target, task_id, done)
                 if fate is None and claim.last_word(target, task_id, done) is not None:
                     yield from self.gate.conclude(claim)  # its checkpoint landed meanwhile
-            for row, rows in answers:
+            for n, (row, rows) in enumerate(answers, 1):
                 # last: a death in between asks again, and does not lose what came with the answer
-                yield Ask("put_writes", (config, rows, row))
+                yield Ask("put_writes", (config, rows, row), is_last=n == len(answers))
         finally:
             operation.finish()
 

@@ -19,7 +19,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from remit import RemitConsumeConflict, RemitSaver, RemitStrayResume
 from remit._core import Kind, Ledger, Planes, Prefix, branch_ordinal
-from remit.drivers import wait_for
+from remit.turns import wait_for
 
 THREADS = 64
 DEADLINE_S = 120

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 from remit import RemitSaver
-from remit.commits import GroupCommit, Write
+from remit._core import Kind, Operation, Planes
+from remit.commits import GroupCommit, Grouped, OutOfTurn, Write
 
 
 class Store:
@@ -49,10 +51,10 @@ class Callers:
         self.said: dict[str, Any] = {}
         self.threads: list[threading.Thread] = []
 
-    def call(self, name: str, statement: str = "") -> None:
+    def call(self, name: str, statement: str = "", operation: Operation | None = None, is_last: bool = False) -> None:
         def run() -> None:
             try:
-                self.said[name] = self.group.store(Write(self.store, "put", (name,), statement))
+                self.said[name] = self.group.store(Write(self.store, "put", (name,), statement), operation, is_last)
             except BaseException as e:
                 self.said[name] = e
 
@@ -63,7 +65,7 @@ class Callers:
         if len(self.threads) == 1:
             assert self.store.entered.wait(10)
         else:
-            while len(self.group._waiting) == waiting:
+            while len(self.group._waiting) == waiting and thread.is_alive():
                 thread.join(0.001)
 
     def end(self) -> dict[str, Any]:
@@ -169,6 +171,114 @@ def test_who_waits_and_is_interrupted_is_in_nobodys_way(store: Store, callers: C
         _Member.wait = wait  # type: ignore[method-assign]
     assert isinstance(said["a"], KeyboardInterrupt)
     assert store.transactions == [["first"], ["b", "c"]]
+
+
+# -- operations that land after others -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def turns() -> dict[str, Operation]:
+    """Two tasks' writes to a checkpoint, the checkpoint that follows, and the one of another thread."""
+    planes = Planes()
+    return {
+        "a": planes.arrive("thread", "", Kind.WRITES, "parent"),
+        "b": planes.arrive("thread", "", Kind.WRITES, "parent"),
+        "child": planes.arrive("thread", "", Kind.CHECKPOINT, "parent"),
+        "other": planes.arrive("other", "", Kind.CHECKPOINT, "parent"),
+    }
+
+
+def test_a_checkpoint_is_stored_behind_what_it_comes_after(
+    store: Store, callers: Callers, turns: dict[str, Operation]
+) -> None:
+    for name in ("a", "b"):
+        callers.call(name, operation=turns[name], is_last=True)
+    callers.call("child", operation=turns["child"])
+    assert callers.end() == {name: (True, f"stored {name}") for name in ("first", "a", "b", "child")}
+    assert store.transactions == [["first"], ["a", "b", "child"]]
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_checkpoint_waits_for_what_has_not_come_or_is_not_all(
+    store: Store, callers: Callers, turns: dict[str, Operation], is_last: bool
+) -> None:
+    callers.call("a", operation=turns["a"], is_last=is_last)
+    if not is_last:
+        callers.call("b", operation=turns["b"], is_last=True)
+    callers.call("child", operation=turns["child"])
+    callers.call("other", operation=turns["other"])
+    said = callers.end()
+    assert isinstance(said["child"], OutOfTurn)
+    # live: another thread's does not wait, nor does this one for what has landed
+    assert said["other"] == (True, "stored other")
+    for name in ("a", "b"):
+        turns[name].finish()
+    assert callers.group.store(Write(store, "put", ("child",)), turns["child"]) == (True, "stored child")
+
+
+def test_a_checkpoint_is_not_stored_before_what_failed_and_comes_again(
+    store: Store, callers: Callers, turns: dict[str, Operation]
+) -> None:
+    store.fails["a"] = ValueError("a")
+    for name in ("a", "b"):
+        callers.call(name, operation=turns[name], is_last=True)
+    callers.call("child", operation=turns["child"])
+    callers.call("other", operation=turns["other"])
+    said = callers.end()
+    assert said["a"] is store.fails.pop("a") and isinstance(said["child"], OutOfTurn)
+    assert store.transactions == [["first"], ["b"], ["other"]]
+    callers.group.store(Write(store, "put", ("a",)), turns["a"], is_last=True)
+    callers.group.store(Write(store, "put", ("child",)), turns["child"])
+    assert store.transactions == [["first"], ["b"], ["other"], ["a"], ["child"]]
+
+
+def test_who_came_after_the_failure_is_told_too(store: Store, callers: Callers, turns: dict[str, Operation]) -> None:
+    """A checkpoint that waits while the group of what it comes after is being stored, and fails."""
+    callers.call("a", operation=turns["a"], is_last=True)
+    callers.call("b", operation=turns["b"], is_last=True)
+    stored, late = store._stored, []
+
+    def meanwhile(names: list[str]) -> list[str]:
+        if len(names) > 1 and not late:
+            late.append(callers.call("child", operation=turns["child"]))
+            late.append(callers.call("other", operation=turns["other"]))
+            store.fails["b"] = ValueError("b")
+        return stored(names)
+
+    store._stored = meanwhile  # type: ignore[method-assign]
+    said = callers.end()
+    assert late and isinstance(said["child"], OutOfTurn) and said["other"] == (True, "stored other")
+    assert store.transactions == [["first"], ["a"], ["other"]]
+
+
+def test_a_checkpoint_that_is_out_of_turn_comes_again(
+    store: Store, callers: Callers, turns: dict[str, Operation]
+) -> None:
+    store.fails["a"] = ValueError("a")
+    for name in ("a", "b"):
+        callers.call(name, operation=turns[name], is_last=True)
+    writer = Grouped(store, callers.group, turns["child"])
+    thread = threading.Thread(target=lambda: writer.put("child"))
+    waiting = len(callers.group._waiting)
+    thread.start()
+    while len(callers.group._waiting) == waiting:
+        thread.join(0.001)
+    callers.end()
+    turns["b"].finish()
+    assert store.transactions == [["first"], ["b"]]
+    turns["a"].finish()
+    thread.join(10)
+    assert not thread.is_alive() and store.transactions == [["first"], ["b"], ["child"]]
+
+
+def test_on_a_loops_thread_nobody_waits_for_a_turn(store: Store, turns: dict[str, Operation]) -> None:
+    async def on_a_loop() -> Any:
+        return Grouped(store, GroupCommit(store), turns["child"]).put("child")
+
+    assert asyncio.run(on_a_loop()) == "stored child"
+
+
+# -- with a saver --------------------------------------------------------------------------------------------
 
 
 def config(thread: int, checkpoint: str = "") -> Any:

@@ -3,7 +3,8 @@
 //! Operations are numbered as they arrive. A checkpoint lands after the pending writes to its parent that arrived
 //! before it, and after the checkpoints that did; pending writes wait for nothing, so that parallel tasks stay
 //! parallel. (Writes to the checkpoint itself, or to a later one, may arrive before it: they are not waited for.)
-//! Finished operations are forgotten: memory is bounded by what is under way.
+//! Where what is stored goes through one queue, an operation may stand in it: whoever queues behind it lands after it,
+//! and need not wait until it has landed. Finished operations are forgotten: memory is bounded by what is under way.
 use alloc::vec::Vec;
 
 /// What arrived.
@@ -25,6 +26,7 @@ pub enum Kind {
 struct Operation {
     seq: u64,
     kind: Kind,
+    is_queued: bool,
 }
 
 /// The operations under way, in the order of their arrival.
@@ -39,11 +41,27 @@ impl Sequencer {
     pub fn arrive(&mut self, kind: Kind) -> u64 {
         let seq = self.next;
         self.next = self.next.saturating_add(1);
-        self.under_way.push(Operation { seq, kind });
+        self.under_way.push(Operation {
+            seq,
+            kind,
+            is_queued: false,
+        });
         seq
     }
 
-    /// May the operation land now?
+    /// The operation stands in the queue, or (`false`) has left it and did not land.
+    pub fn queue(&mut self, seq: u64, is_queued: bool) {
+        let mut i: usize = 0;
+        while i < self.under_way.len() {
+            if self.under_way[i].seq == seq {
+                self.under_way[i].is_queued = is_queued;
+                return;
+            }
+            i += 1;
+        }
+    }
+
+    /// May the operation land now, behind what stands in the queue?
     pub fn is_ready(&self, seq: u64) -> bool {
         let mut i: usize = 0;
         while i < self.under_way.len() {
@@ -63,11 +81,12 @@ impl Sequencer {
     fn is_held_up(&self, place: usize, parent: Option<u64>) -> bool {
         let mut i: usize = 0;
         while i < place && i < self.under_way.len() {
-            let waits = match self.under_way[i].kind {
+            let o = self.under_way[i];
+            let waits = match o.kind {
                 Kind::Writes { to } => parent == Some(to),
                 Kind::Checkpoint { .. } => true,
             };
-            if waits {
+            if waits && !o.is_queued {
                 return true;
             }
             i += 1;
@@ -123,6 +142,23 @@ mod tests {
         assert!(s.is_idle());
         s.finish(d);
         assert!(s.is_idle());
+    }
+
+    #[test]
+    fn a_checkpoint_queues_behind_what_stands_in_the_queue() {
+        let mut s = Sequencer::default();
+        let (a, b, c) = (s.arrive(WRITES), s.arrive(WRITES), s.arrive(CHILD));
+        s.queue(a, true);
+        assert!(!s.is_ready(c));
+        s.queue(b, true);
+        assert!(s.is_ready(c));
+        // what left the queue is waited for again
+        s.queue(a, false);
+        assert!(!s.is_ready(c));
+        s.finish(a);
+        assert!(s.is_ready(c));
+        s.queue(a, true);
+        assert!(s.is_ready(c));
     }
 
     #[test]

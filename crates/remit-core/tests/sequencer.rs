@@ -1,4 +1,5 @@
-//! The order of a plane: every arrival and landing order of up to five operations of every kind.
+//! The order of a plane: every arrival and landing order of up to five operations of every kind, and of up to three
+//! that may queue before they land.
 mod common;
 
 use common::{for_seeds, sequences, BOTH};
@@ -7,6 +8,8 @@ use remit_core::sequencer::{Kind, Sequencer};
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Act {
     Arrive(Kind),
+    /// Of the operation with this number: it stands in the queue, or has left it.
+    Queue(usize, bool),
     /// Of the operation with this number. If it may not land yet, it is given up.
     Finish(usize),
 }
@@ -27,14 +30,14 @@ fn waits(kind: Kind, earlier: Kind) -> bool {
     }
 }
 
-/// The plane as a list of what is under way, oldest first.
-fn lands(under_way: &[(usize, Kind)], n: usize) -> bool {
+/// The plane as a list of what is under way, oldest first. `queued`: what need not be waited for.
+fn lands(under_way: &[(usize, Kind)], queued: &[usize], n: usize) -> bool {
     let own = under_way.iter().position(|(m, _)| *m == n);
     own.is_some_and(|i| {
         let kind = under_way[i].1;
         !under_way[..i]
             .iter()
-            .any(|(_, earlier)| waits(kind, *earlier))
+            .any(|(m, earlier)| waits(kind, *earlier) && !queued.contains(m))
     })
 }
 
@@ -43,11 +46,19 @@ fn check(acts: &[Act]) -> Vec<(usize, Kind)> {
     let mut plane = Sequencer::default();
     let mut numbers: Vec<u64> = Vec::new();
     let mut under_way: Vec<(usize, Kind)> = Vec::new();
+    let mut queued: Vec<usize> = Vec::new();
     for act in acts {
         match act {
             Act::Arrive(kind) => {
                 under_way.push((numbers.len(), *kind));
                 numbers.push(plane.arrive(*kind));
+            }
+            Act::Queue(n, is_queued) => {
+                queued.retain(|m| m != n);
+                if *is_queued {
+                    queued.push(*n);
+                }
+                plane.queue(numbers[*n], *is_queued);
             }
             Act::Finish(n) => {
                 under_way.retain(|(m, _)| m != n);
@@ -58,7 +69,7 @@ fn check(acts: &[Act]) -> Vec<(usize, Kind)> {
         for (n, _) in &under_way {
             assert_eq!(
                 plane.is_ready(numbers[*n]),
-                lands(&under_way, *n),
+                lands(&under_way, &queued, *n),
                 "{acts:?}"
             );
         }
@@ -90,6 +101,11 @@ fn explore(acts: &mut Vec<Act>, under_way: &[usize], arrived: usize, most: usize
         }
     }
     for n in under_way {
+        if !acts.contains(&Act::Queue(*n, true)) && most <= 3 {
+            acts.push(Act::Queue(*n, true));
+            explore(acts, under_way, arrived, most);
+            acts.pop();
+        }
         acts.push(Act::Finish(*n));
         let rest: Vec<usize> = under_way.iter().copied().filter(|m| m != n).collect();
         explore(acts, &rest, arrived, most);
@@ -149,6 +165,8 @@ fn long_runs_keep_the_order_and_forget_what_has_landed() {
                 acts.push(Act::Arrive(draw.of(&KINDS)));
                 under_way.push(arrived);
                 arrived += 1;
+            } else if draw.below(2) == 0 {
+                acts.push(Act::Queue(draw.of(&under_way), draw.below(3) > 0));
             } else {
                 let i = draw.below(under_way.len());
                 acts.push(Act::Finish(under_way.remove(i)));

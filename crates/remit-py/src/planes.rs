@@ -82,7 +82,7 @@ impl<K: Clone + Eq + Hash, W: Clone> Planes<K, W> {
         }
     }
 
-    /// May it land now?
+    /// May it land now, behind what stands in the queue?
     pub fn is_ready(&self, key: &K, seq: u64) -> bool {
         match self.lock().get(key) {
             Some(plane) => plane.sequencer.is_ready(seq),
@@ -90,7 +90,22 @@ impl<K: Clone + Eq + Hash, W: Clone> Planes<K, W> {
         }
     }
 
-    /// To be called whenever something of the plane has landed.
+    /// It stands in the queue through which everything is stored, or has left it and did not land. What is left to do
+    /// without the lock: others may queue behind it.
+    pub fn queue(&self, key: &K, seq: u64, is_queued: bool) -> Vec<W> {
+        let mut planes = self.lock();
+        let Some(plane) = planes.get_mut(key) else {
+            return Vec::new();
+        };
+        plane.sequencer.queue(seq, is_queued);
+        plane
+            .wakers
+            .iter()
+            .map(|(_, waker)| waker.clone())
+            .collect()
+    }
+
+    /// To be called whenever something of the plane has landed or stands in the queue.
     pub fn wake(&self, key: &K, seq: u64, waker: W) {
         if let Some(plane) = self.lock().get_mut(key) {
             plane.wakers.push((seq, waker));

@@ -2,6 +2,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use pyo3::exceptions::PyKeyError;
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::planes::{self, What};
@@ -39,9 +41,13 @@ impl From<Kind> for What {
     }
 }
 
-/// A waker that fails is reported, as its own waiter cannot be told; the others are woken all the same.
 fn finish(py: Python<'_>, planes: &Shared, key: &Key, seq: u64) {
-    for waker in planes.finish(key, seq).wake {
+    wake(py, planes.finish(key, seq).wake);
+}
+
+/// A waker that fails is reported, as its own waiter cannot be told; the others are woken all the same.
+fn wake(py: Python<'_>, wakers: Vec<Waker>) {
+    for waker in wakers {
         if let Err(error) = waker.call0(py) {
             error.write_unraisable(py, Some(waker.bind(py)));
         }
@@ -67,14 +73,28 @@ impl Planes {
         kind: Kind,
         checkpoint: Option<String>,
     ) -> Operation {
-        let key = (thread, namespace);
-        let seq = self.0.arrive(&key, kind.into(), checkpoint);
-        Operation {
-            planes: self.0.clone(),
-            key,
-            seq,
-            finished: AtomicBool::new(false),
-        }
+        self.number((thread, namespace), kind, checkpoint)
+    }
+
+    /// The same, as a call's `configurable` says.
+    fn arrive_as(&self, configurable: &Bound<'_, PyAny>, kind: Kind) -> PyResult<Operation> {
+        let py = configurable.py();
+        let get = |name| match configurable.get_item(name) {
+            Ok(value) => Ok((!value.is_none()).then_some(value)),
+            Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let thread = configurable.get_item(intern!(py, "thread_id"))?;
+        let thread = thread.str()?.to_str()?.to_owned();
+        let namespace = match get(intern!(py, "checkpoint_ns"))? {
+            Some(value) => value.extract()?,
+            None => String::new(),
+        };
+        let checkpoint = match get(intern!(py, "checkpoint_id"))? {
+            Some(value) => Some(value.extract()?),
+            None => None,
+        };
+        Ok(self.number((thread, namespace), kind, checkpoint))
     }
 
     /// How many planes have something under way.
@@ -85,6 +105,18 @@ impl Planes {
     /// Has a thread something under way?
     fn is_busy(&self, thread: &str) -> bool {
         self.0.any(|(of, _)| of == thread)
+    }
+}
+
+impl Planes {
+    fn number(&self, key: Key, kind: Kind, checkpoint: Option<String>) -> Operation {
+        let seq = self.0.arrive(&key, kind.into(), checkpoint);
+        Operation {
+            planes: self.0.clone(),
+            key,
+            seq,
+            finished: AtomicBool::new(false),
+        }
     }
 }
 
@@ -100,12 +132,18 @@ pub struct Operation {
 
 #[pymethods]
 impl Operation {
-    /// May it land now?
+    /// May it land now, behind what stands in the queue?
     fn is_ready(&self) -> bool {
         self.planes.is_ready(&self.key, self.seq)
     }
 
-    /// Calls `waker`, from any thread, whenever something of the plane has landed. Ask `is_ready` again after this,
+    /// It stands in the queue through which everything of its saver is stored, in order; or has left it, and did not
+    /// land. What waits for it may queue behind it.
+    fn queue(&self, py: Python<'_>, is_queued: bool) {
+        wake(py, self.planes.queue(&self.key, self.seq, is_queued));
+    }
+
+    /// Calls `waker`, from any thread, whenever something of the plane has landed or stands in the queue. Ask `is_ready` again after this,
     /// and after each call.
     fn wake(&self, waker: Py<PyAny>) {
         self.planes.wake(&self.key, self.seq, Arc::new(waker));

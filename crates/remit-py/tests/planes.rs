@@ -1,7 +1,8 @@
 //! The one lock that operations wait for, `src/planes.rs`, under a scheduler that decides every switch of threads.
 //!
-//! Every schedule of a checkpoint that waits for one other operation, random ones of up to eight operations. A pass says nothing of memory orderings, nor of what
-//! Python does between two calls. A failure prints the schedule that replays it.
+//! Every schedule of a checkpoint that waits for one other operation, random ones of up to eight operations, which land
+//! by themselves or in the order of a queue. A pass says nothing of memory orderings, nor of what Python does between two
+//! calls. A failure prints the schedule that replays it.
 #[path = "../src/planes.rs"]
 #[allow(dead_code, missing_docs)]
 mod planes;
@@ -16,7 +17,7 @@ use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 use Fate::{IsDropped, Lands};
 
-/// What a waiter waits with, as `drivers.wait_for` does: it is woken as often as something landed.
+/// What a waiter waits with, as `turns.wait_for` does: it is woken as often as something landed.
 #[derive(Default)]
 struct Woken(Mutex<u32>, Condvar);
 
@@ -81,12 +82,21 @@ enum Fate {
     IsDropped,
 }
 
+/// How operations are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Storing {
+    /// Each when it may.
+    Alone,
+    /// In the order of a queue, in which others may stand behind it before it has landed.
+    InAQueue,
+}
+
 /// Operations in the order of their arrival.
 type Script = &'static [(What, &'static str, Fate)];
 
 /// The operations arrive one after the other, as a loop hands them over, and each lands in a thread of its own: once,
 /// and a checkpoint after everything that it has to wait for.
-fn check(script: Script) {
+fn check(script: Script, storing: Storing) {
     let planes = Arc::new(Planes::new());
     let landed = Arc::new(Mutex::new(Vec::new()));
     // under way all the time, so that the plane lives and its numbers go on
@@ -99,8 +109,15 @@ fn check(script: Script) {
         threads.push(thread::spawn(move || {
             if fate == Lands {
                 wait_for(&planes, seq, Waiting::AsItShould);
-                lock(&landed).push(n);
+                let mut queue = lock(&landed);
+                queue.push(n);
+                if storing == Storing::InAQueue {
+                    for waker in planes.queue(&PLANE, seq, true) {
+                        waker.put();
+                    }
+                }
             }
+            thread::yield_now();
             finish(&planes, seq);
         }));
     }
@@ -175,8 +192,10 @@ fn every_schedule_of_a_checkpoint_behind_another_operation_ends() {
 fn random_schedules_of_eight_operations_land_in_order() {
     let both = &[(Writes, "a"), (Checkpoint, "b")];
     shuttle::check_random(|| one_waits(both, Waiting::AsItShould), 1_000);
-    shuttle::check_random(|| check(EIGHT), 1_000);
-    shuttle::check_pct(|| check(EIGHT), 1_000, 3);
+    for storing in [Storing::Alone, Storing::InAQueue] {
+        shuttle::check_random(move || check(EIGHT, storing), 1_000);
+        shuttle::check_pct(move || check(EIGHT, storing), 1_000, 3);
+    }
 }
 
 /// The scheduler does find a lost wake-up.

@@ -271,9 +271,11 @@ class SqliteStore(Store):
             conn = inner.conn
             if not conn.in_transaction:
                 conn.execute("BEGIN IMMEDIATE")
+            savers = {id(w.inner): w.inner for w in writes}  # they differ by their serializers
+            within = {key: _within(saver) for key, saver in savers.items()}
             try:
                 results = [
-                    (True, getattr(_within(w.inner), w.name)(*w.args))
+                    (True, getattr(within[id(w.inner)], w.name)(*w.args))
                     if not w.statement or conn.execute(w.statement, w.parameters).fetchall()
                     else (False, None)
                     for w in writes
