@@ -276,6 +276,11 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "recovering": ("RD", "`recovery::plan`", "core `recovery.rs`, `specification.rs`"),
     "explaining": ("RD", "`explain::on_retry`", "core `explain.rs`, `specification.rs`"),
     "authority": ("CO, live", "`claim::decide`", "core `claim.rs`, `specification.rs`"),
+    "endings": (
+        "CO, live",
+        "`ending::fate`, `ending::is_over`, `ending::is_present`",
+        "core `ending.rs`, `specification.rs`; `contract/test_gate.py`",
+    ),
     "questions": ("CO, live", "`claim::decide`, `claim::word`", "core `claim.rs`"),
     "questions_in_two_writes": ("CO", "`claim::decide`", "core `claim.rs`"),
     "reference_machine": ("all, live", "none: a machine", "`make model`: the same system, searched to a bound"),

@@ -41,6 +41,10 @@ pub mod effect;
 pub mod effect_spec;
 #[path = "effect_system.rs"]
 pub mod effect_system;
+#[path = "../crates/remit-core/src/ending.rs"]
+pub mod ending;
+#[path = "ending_spec.rs"]
+pub mod ending_spec;
 #[path = "../crates/remit-core/src/explain.rs"]
 pub mod explain;
 #[path = "explain_spec.rs"]
@@ -649,6 +653,56 @@ pub mod authority {
     {
         theorem_reachable(steps);
         theorem_not_stuck(run(init(), steps), k, worker, lease);
+    }
+}
+
+/// CO: what a run's end says of its claim.
+pub mod endings {
+    use crate::claim::*;
+    use crate::claim_spec::*;
+    use crate::ending::*;
+    use crate::ending_spec::*;
+    use vstd::prelude::*;
+
+    /// An answer that was recorded is not taken again.
+    pub proof fn a_recorded_answer_consumes(ts: Seq<Outcome>, i: int, owner: u64, fence: u64)
+        requires
+            0 <= i < ts.len(),
+            is_past(ts[i]),
+        ensures
+            word_spec(owner, fence, fate_spec(ts)) == (Input::Consume { owner, fence }),
+    {
+        theorem_recorded_consumes(ts, i, owner, fence);
+    }
+
+    /// An authority of which nobody recorded anything is given back.
+    pub proof fn an_unrecorded_answer_can_be_given_again(ts: Seq<Outcome>, owner: u64, fence: u64)
+        requires
+            forall|i: int| 0 <= i < ts.len() && (#[trigger] ts[i]).answered ==> ts[i].failed,
+        ensures
+            word_spec(owner, fence, fate_spec(ts)) is Release,
+    {
+        theorem_unrecorded_frees(ts, owner, fence);
+    }
+
+    /// A run that is taken for over is not taken for gone: something of it is recorded.
+    pub proof fn a_run_that_is_over_is_heard(triggered: u64, ts: Seq<Outcome>)
+        requires
+            is_over_spec(triggered, ts),
+        ensures
+            !(fate_spec(ts) is Gone),
+    {
+        theorem_over_is_heard(triggered, ts);
+    }
+
+    /// After a later grant the position is read again.
+    pub proof fn a_later_grant_looks_again(fence: u64, p: Position)
+        requires
+            fence != 1,
+        ensures
+            !is_present_spec(fence, p),
+    {
+        theorem_later_grants_look_again(fence, p);
     }
 }
 

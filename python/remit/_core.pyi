@@ -1,6 +1,6 @@
 """The decisions of REMIT, in Rust (`crates/remit-core`, bound by `crates/remit-py`)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar, final
 
@@ -38,8 +38,11 @@ __all__ = [
     "branch_ordinal",
     "decide",
     "errors",
+    "fate_of",
     "fork",
     "is_in_doubt",
+    "is_over",
+    "is_present",
     "judge",
     "on_retry",
     "open_question",
@@ -504,3 +507,17 @@ def view(
 
 def word(owner: str, fence: int, fate: Fate) -> ClaimInput:
     """What settles the claim of a run that has ended: it is consumed, or given back."""
+
+def fate_of(tasks: Sequence[tuple[bool, bool, bool]]) -> Fate:
+    """What becomes of the claim of a run that stores nothing more, by what is stored of its tasks: does one ask no more
+    what the claim is on, did it fail, does it ask something."""
+
+def is_over(triggered: int, tasks: Sequence[tuple[bool, bool, bool]]) -> bool:
+    """Does no checkpoint follow the one that triggers so many tasks (0: not known), of which these are done?"""
+
+def is_present(fence: int, *, is_new: bool, asks: bool, tasks: int, is_untouched: bool) -> bool:
+    """Is the position that a run read before its grant, the fence-th, still the present one? Else it is to be read again.
+
+    The position: there was no checkpoint; a question is open; how many tasks are to run (0: not known); nothing but
+    questions is recorded.
+    """

@@ -28,7 +28,7 @@ from weakref import finalize
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, refuse, word
+from ._core import ClaimInput, ClaimVerdict, Fate, Intent, decide, fate_of, is_over, is_present, refuse, word
 from .claims import Admission, Claims, Grant, Key
 from .config import RemitConfig
 from .drivers import Ask, Keep, Pause, Steps, adrive, drive
@@ -141,7 +141,7 @@ class Claim:
         questions: the identities of the questions that it is on, by task.
         sure_until: by this process's clock: until then nobody else can have it.
         at: the checkpoint where its run stands.
-        tasks: how many tasks that has, None if it is not known.
+        tasks: how many tasks are to run there, 0 if it is not known.
         done: those that are done and have it stored, there and at checkpoints that are yet to be stored.
         is_consumed: the thread was taken on from what it is on; its run still executes.
         is_settled: its run's end is recorded.
@@ -186,7 +186,7 @@ class Claim:
         self.sure_until = 0.0
         self.interrupts: tuple[str, ...] = ()
         self.at = key.checkpoint
-        self.tasks: int | None = None
+        self.tasks = 0
         self.done: dict[str, dict[str, Done]] = {}
         self.is_consumed = self.is_settled = self.has_ended = self.has_answer = False
         self.answer: tuple[Any, ...] | None = None
@@ -205,12 +205,11 @@ class Claim:
         return self._fate(self.done.get(self.at, {}))
 
     def _fate(self, done: Mapping[str, Done]) -> Fate:
-        for task, question in self.questions.items():
-            if task in done and not done[task].failed and done[task].asks != question:
-                return Fate.ANSWERED
-        if any(d.failed for d in done.values()):
-            return Fate.FAILED
-        return Fate.PARKED if any(d.parked for d in done.values()) else Fate.GONE
+        return fate_of(self._outcomes(done))
+
+    def _outcomes(self, done: Mapping[str, Done]) -> list[tuple[bool, bool, bool]]:
+        own = self.questions
+        return [(task in own and d.asks != own[task], d.failed, d.parked) for task, d in done.items()]
 
     def settles(self, fate: Fate) -> tuple[str, str]:
         """The state and the outcome of the grant after this fate."""
@@ -230,12 +229,12 @@ class Claim:
         if checkpoint != self.at:
             return None
         all = {**self.done.get(checkpoint, {}), task: done}
-        return self._fate(all) if _is_all(all, self.tasks) else None
+        return self._fate(all) if is_over(self.tasks, self._outcomes(all)) else None
 
     def ends_at(self, checkpoint: Mapping[str, Any]) -> bool:
         """Is a checkpoint that is about to be stored the last thing that its run stores? What its tasks did may have
         been stored before it."""
-        return _is_all(self.done.get(checkpoint["id"], {}), _tasks_of(checkpoint))
+        return is_over(_tasks_of(checkpoint), self._outcomes(self.done.get(checkpoint["id"], {})))
 
     def end(self) -> None:
         """Its run has ended: settles it."""
@@ -262,14 +261,9 @@ class Claim:
         return True
 
 
-def _tasks_of(checkpoint: Mapping[str, Any]) -> int | None:
-    """How many tasks a checkpoint triggers, None if that is not known."""
-    return triggers(checkpoint["channel_values"]) or None
-
-
-def _is_all(done: Mapping[str, Done], tasks: int | None) -> bool:
-    """Are all tasks done, and not all of them well, so that no checkpoint follows?"""
-    return tasks is not None and len(done) >= tasks and any(d.failed or d.parked for d in done.values())
+def _tasks_of(checkpoint: Mapping[str, Any]) -> int:
+    """How many tasks a checkpoint triggers, 0 if that is not known."""
+    return triggers(checkpoint["channel_values"])
 
 
 def _settled(owner: str, fence: int, input: ClaimInput) -> tuple[str, str]:
@@ -357,12 +351,16 @@ class Gate:
             _unfollowed.add(claim.run_id)
         if tup is not None:
             claim.tasks = _tasks_of(tup.checkpoint)
-            if claim.tasks is not None and not conf.get("checkpoint_id"):  # else 1.2.9 runs again what had finished
-                claim.tasks = max(claim.tasks - len(loaded.finished), 0) or None
-        # a first grant says that nobody took this position on from a read; a run may have passed it all the same, but
-        # for an open question, which no run passes without its claim, where no other task can have come to an end
-        is_present = tup is None or (bool(loaded.open) and claim.tasks == 1 and _is_untouched(tup))
-        if is_present and claims.lands_together:
+            if not conf.get("checkpoint_id"):  # else 1.2.9 runs again what had finished
+                claim.tasks = max(claim.tasks - len(loaded.finished), 0)
+        present = partial(
+            is_present,
+            is_new=tup is None,
+            asks=bool(loaded.open),
+            tasks=claim.tasks,
+            is_untouched=tup is None or _is_untouched(tup),
+        )
+        if present(1) and claims.lands_together:
             claim.answer = answer
         taken = yield from self._take(claim, loaded, answer_id, digest)
         if not isinstance(taken, Claim):
@@ -375,7 +373,7 @@ class Gate:
         run.claim = claim
         finalize(run, claim.vanish).atexit = False
         yield Keep(self, claim)
-        return claim.fence == 1 and is_present
+        return present(claim.fence)
 
     def _take(
         self, claim: Claim, loaded: Loaded, answer_id: str | None, digest: str | None

@@ -12,6 +12,7 @@
 //! | [`claim`] | which run may take an authority | CO, live |
 //! | [`commit`] | whether a checkpoint may extend the durable prefix | PC, CV |
 //! | [`effect`] | who may fire an effect, and which are in doubt | EO, live |
+//! | [`ending`] | what a run's end says of its claim | CO, live |
 //! | [`explain`] | what a retry will do, told before | RD |
 //! | [`ledger`] | whether something happens for the first time | EO |
 //! | [`recovery`] | which tasks run again | RD |
@@ -20,7 +21,7 @@
 //! | [`ids`] | the grammar of the row ids that REMIT stores | |
 //! | [`refusal`] | the one table of errors | |
 //!
-//! Nine modules carry their specification as attributes that only the verifier sees; six of them come from verified
+//! Twelve modules carry their specification as attributes that only the verifier sees; six of them come from verified
 //! drafts (branch, claim, commit, ledger, recovery, view). Which proofs were discharged: `VERIFICATION.md`.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ pub mod branch;
 pub mod claim;
 pub mod commit;
 pub mod effect;
+pub mod ending;
 pub mod explain;
 pub mod ids;
 pub mod ledger;

@@ -820,6 +820,77 @@ mod claim {
     }
 }
 
+mod ending {
+    use super::*;
+    use remit_core::claim::Fate;
+    use remit_core::ending::{fate, is_over, is_present, Outcome, Position};
+
+    fn is_past(t: &Outcome) -> bool {
+        t.answered && !t.failed
+    }
+
+    fn is_stuck(t: &Outcome) -> bool {
+        t.failed || t.parked
+    }
+
+    fn fate_spec(ts: &[Outcome]) -> Fate {
+        if ts.iter().any(is_past) {
+            Fate::ParkedAgain { answered: true }
+        } else if ts.iter().any(|t| t.failed) {
+            Fate::Failed
+        } else if ts.iter().any(|t| t.parked) {
+            Fate::ParkedAgain { answered: false }
+        } else {
+            Fate::Gone
+        }
+    }
+
+    fn is_over_spec(triggered: u64, ts: &[Outcome]) -> bool {
+        triggered > 0 && int(ts.len()) >= i128::from(triggered) && ts.iter().any(is_stuck)
+    }
+
+    fn is_present_spec(fence: u64, p: Position) -> bool {
+        fence == 1 && (p.is_new || (p.asks && p.tasks == 1 && p.is_untouched))
+    }
+
+    #[test]
+    fn it_keeps_its_contracts() {
+        let outcomes: Vec<Outcome> = sequences(&BOTH, 3)
+            .into_iter()
+            .filter(|f| f.len() == 3)
+            .map(|f| Outcome {
+                answered: f[0],
+                failed: f[1],
+                parked: f[2],
+            })
+            .collect();
+        for ts in sequences(&outcomes, 4) {
+            assert_eq!(fate(&ts), fate_spec(&ts), "{ts:?}");
+            for triggered in [0, 1, 2, 3, 4, 5, u64::MAX] {
+                let over = is_over(triggered, &ts);
+                assert_eq!(over, is_over_spec(triggered, &ts), "{triggered} {ts:?}");
+            }
+        }
+        for facts in sequences(&BOTH, 3).into_iter().filter(|f| f.len() == 3) {
+            for tasks in [0, 1, 2, u64::MAX] {
+                let p = Position {
+                    is_new: facts[0],
+                    asks: facts[1],
+                    tasks,
+                    is_untouched: facts[2],
+                };
+                for fence in [0, 1, 2, u64::MAX] {
+                    assert_eq!(
+                        is_present(fence, p),
+                        is_present_spec(fence, p),
+                        "{fence} {p:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 mod outputs {
     use super::*;
     use remit_core::outputs::{shows, Task};

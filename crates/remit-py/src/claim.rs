@@ -1,7 +1,8 @@
-//! `remit_core::claim`. Owners are texts, told apart by equality alone; a row is what a database keeps of a claim.
+//! `remit_core::claim` and `ending`. Owners are texts, told apart by equality alone; a row is what a database keeps of a claim.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use remit_core::claim as core;
+use remit_core::ending;
 
 /// What the caller is told. The fields of a verdict are those of the row: a grant's fence and end, the holder of a
 /// claim that is refused, the grant that consumed it.
@@ -189,6 +190,51 @@ pub fn word(owner: String, fence: u64, fate: Fate) -> ClaimInput {
     };
     let input = core::word(MINE, fence, fate);
     ClaimInput { owner, input }
+}
+
+/// What is stored of a task: does it ask no more what the claim is on, did it fail, does it ask something.
+type Done = (bool, bool, bool);
+
+fn outcomes(tasks: Vec<Done>) -> Vec<ending::Outcome> {
+    tasks
+        .into_iter()
+        .map(|(answered, failed, parked)| ending::Outcome {
+            answered,
+            failed,
+            parked,
+        })
+        .collect()
+}
+
+/// What becomes of the claim of a run that stores nothing more, by what is stored of its tasks.
+#[pyfunction]
+pub fn fate_of(tasks: Vec<Done>) -> Fate {
+    match ending::fate(&outcomes(tasks)) {
+        core::Fate::Put => Fate::Put,
+        core::Fate::ParkedAgain { answered: true } => Fate::Answered,
+        core::Fate::ParkedAgain { answered: false } => Fate::Parked,
+        core::Fate::Failed => Fate::Failed,
+        core::Fate::Gone => Fate::Gone,
+    }
+}
+
+/// Does no checkpoint follow the one that triggers so many tasks (0: not known), of which these are done?
+#[pyfunction]
+pub fn is_over(triggered: u64, tasks: Vec<Done>) -> bool {
+    ending::is_over(triggered, &outcomes(tasks))
+}
+
+/// Is the position that a run read before its grant still the present one?
+#[pyfunction]
+#[pyo3(signature = (fence, *, is_new, asks, tasks, is_untouched))]
+pub fn is_present(fence: u64, is_new: bool, asks: bool, tasks: u64, is_untouched: bool) -> bool {
+    let position = ending::Position {
+        is_new,
+        asks,
+        tasks,
+        is_untouched,
+    };
+    ending::is_present(fence, position)
 }
 
 /// State, owner, last fence, end of the lease.

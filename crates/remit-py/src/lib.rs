@@ -30,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use crate::branch::fork;
     #[pymodule_export]
-    use crate::claim::{decide, word, ClaimInput, ClaimVerdict, Fate};
+    use crate::claim::{
+        decide, fate_of, is_over, is_present, word, ClaimInput, ClaimVerdict, Fate,
+    };
     #[pymodule_export]
     use crate::commit::Prefix;
     #[pymodule_export]
