@@ -382,7 +382,7 @@ def _put_writes(
     if not self._protocol.is_plain(config["configurable"], writes, task_id):
         steps = self._protocol.put_writes(operation, config, writes, task_id, task_path, self._takes_path)
         return drive(writer, steps)
-    args = (config, writes, task_id, task_path) if self._takes_path else (config, writes, task_id)
+    args: tuple[Any, ...] = (config, writes, task_id, *((task_path,) if self._takes_path else ()))
     try:
         if self._groups is None:
             self.inner.put_writes(*args)
