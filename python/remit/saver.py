@@ -412,6 +412,11 @@ def _aput_writes(
     return Landing(operation, lambda: adrive(self.inner, steps))
 
 
+for _method in (_put_writes, _aput_writes):
+    # LangGraph asks for it whenever a run begins, and making it takes longer than to call the method
+    _method.__signature__ = inspect.signature(_method)  # type: ignore[union-attr]
+
+
 def _takes_path(put_writes: Callable[..., Any]) -> bool:
     """Savers of before checkpoint 2.0 store no task path."""
     return "task_path" in inspect.signature(put_writes).parameters
