@@ -44,11 +44,7 @@ async def await_for(operation: Operation) -> None:
 
 def is_on_a_loop() -> bool:
     """Is an event loop running in this thread?"""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    return asyncio._get_running_loop() is not None
 
 
 class Landing(Coroutine[Any, Any, Any]):
