@@ -205,3 +205,40 @@ async def test_the_same_awaiting(asaver_factory: AsyncStore) -> None:
     assert await seen() == ("held", [])
     assert (await adrive(inner, _landing(claims, 1, "its own")))[0]
     assert await seen() == ("consumed", ["its own"])
+
+
+@pytest.mark.parametrize("saver_factory", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("fence", [1, 2])
+def test_a_connection_goes_on_after_what_was_not_stored(saver_factory: Store, fence: int) -> None:
+    """Whether the serializer refused it or the claim was another's: what the connection had prepared is known."""
+    inner: Any = saver_factory.inner()
+    claims = store_for(inner)
+    drive(inner, _grant(claims))
+    inner.put_writes(AT, [("a", 0)], "task 0")
+    for n in range(1, 4):
+        if fence == 1:
+            with pytest.raises(TypeError):
+                drive(inner, _landing(claims, fence, Lock()))
+        else:
+            assert drive(inner, _landing(claims, fence, "another's")) == (False, None)
+        for k in range(3):
+            inner.put_writes(AT, [("a", n)], f"task {n}.{k}")
+        assert drive(inner, claims.look(KEY))[0].state == "held"
+
+
+@pytest.mark.parametrize("asaver_factory", ["asqlite", "apg"], indirect=True)
+@pytest.mark.parametrize("fence", [1, 2])
+async def test_an_async_connection_goes_on_after_what_was_not_stored(asaver_factory: AsyncStore, fence: int) -> None:
+    inner: Any = await asaver_factory.inner()
+    claims = store_for(inner)
+    await adrive(inner, _grant(claims))
+    await inner.aput_writes(AT, [("a", 0)], "task 0")
+    for n in range(1, 4):
+        if fence == 1:
+            with pytest.raises(TypeError):
+                await adrive(inner, _landing(claims, fence, Lock()))
+        else:
+            assert await adrive(inner, _landing(claims, fence, "another's")) == (False, None)
+        for k in range(3):
+            await inner.aput_writes(AT, [("a", n)], f"task {n}.{k}")
+        assert (await adrive(inner, claims.look(KEY)))[0].state == "held"

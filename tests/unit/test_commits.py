@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from psycopg_pool import ConnectionPool
 from remit import RemitSaver
 from remit._core import Kind, Operation, Planes
+from remit.claims import Key
+from remit.claims.postgres import PostgresStore
+from remit.claims.sqlite import SqliteStore
 from remit.commits import GroupCommit, Grouped, OutOfTurn, Write
+from remit.drivers import drive
+from stores import POSTGRES_CONNECTION
+from stores import Store as SaverStore
 
 
 class Store:
@@ -285,26 +294,64 @@ def config(thread: int, checkpoint: str = "") -> Any:
     return {"configurable": {"thread_id": str(thread), "checkpoint_ns": "", "checkpoint_id": checkpoint or None}}
 
 
-def test_what_a_call_stored_is_durable_when_it_returns(tmp_path: Any) -> None:
+databases = pytest.mark.parametrize("saver_factory", ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many writes were stored in each transaction that had to be one."""
+    sizes: list[int] = []
+    for store in (SqliteStore, PostgresStore):
+        commit = store.commit
+
+        def counted(self: Any, writes: Sequence[Write], commit: Any = commit) -> list[tuple[bool, Any]]:
+            sizes.append(len(writes))
+            result: list[tuple[bool, Any]] = commit(self, writes)
+            return result
+
+        monkeypatch.setattr(store, "commit", counted)
+    return sizes
+
+
+def at_once(saver: Any, *calls: Callable[[], Any]) -> list[Any]:
+    """What calls return or raise that all wait for the saver's connection, in the order of their coming."""
+    said: list[Any] = [None] * len(calls)
+
+    def run(n: int) -> None:
+        try:
+            said[n] = calls[n]()
+        except Exception as e:
+            said[n] = e
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(calls))]
+    groups = saver._protocol.store.groups
+    with saver.inner.lock:
+        for n, thread in enumerate(threads):
+            thread.start()
+            # the first one leads, and waits for the lock
+            while not groups._is_led or len(groups._waiting) < n:
+                thread.join(0.001)
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+    return said
+
+
+@databases
+def test_what_a_call_stored_is_durable_when_it_returns(saver_factory: SaverStore, sizes: list[int]) -> None:
     """Sixteen threads store at once through one connection, and look for what they stored through another."""
-    path = str(tmp_path / "db")
-    connection = sqlite3.connect(path, check_same_thread=False)
-    inner = SqliteSaver(connection)
-    inner.setup()
-    commits: list[str] = []
-    connection.set_trace_callback(lambda s: commits.append(s) if s == "COMMIT" else None)
-    saver = RemitSaver(inner)
+    saver: Any = saver_factory.wrapped()
+    others = [saver_factory.inner() for _ in range(16)]
     together, missing = threading.Barrier(16), []
 
     def work(n: int) -> None:
-        with SqliteSaver.from_conn_string(path) as other:
-            for k in range(20):
-                together.wait(10)
-                stored = saver.put(config(n), {**empty_checkpoint(), "id": f"{k:03}"}, {"step": k}, {})
-                saver.put_writes(stored, [("a", [n, k])], "task")
-                seen = other.get_tuple(stored)
-                if seen is None or seen.pending_writes != [("task", "a", [n, k])]:
-                    missing.append((n, k))
+        for k in range(20):
+            together.wait(30)
+            stored = saver.put(config(n), {**empty_checkpoint(), "id": f"{k:03}"}, {"step": k}, {})
+            saver.put_writes(stored, [("a", [n, k])], "task")
+            seen = others[n].get_tuple(stored)
+            if seen is None or seen.pending_writes != [("task", "a", [n, k])]:
+                missing.append((n, k))
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
     for thread in threads:
@@ -313,38 +360,68 @@ def test_what_a_call_stored_is_durable_when_it_returns(tmp_path: Any) -> None:
         thread.join(60)
         assert not thread.is_alive()
     assert missing == []
-    assert 0 < len(commits) < 16 * 20 * 2, "nothing was stored together"
-    connection.close()
+    assert max(sizes) > 1, "nothing was stored together"
 
 
-def test_what_a_saver_cannot_store_fails_alone(tmp_path: Any) -> None:
+@databases
+def test_what_a_saver_cannot_store_fails_alone(saver_factory: SaverStore, sizes: list[int]) -> None:
     """Among writes that are stored together, one that the serializer refuses."""
-    inner = SqliteSaver(sqlite3.connect(str(tmp_path / "db"), check_same_thread=False))
-    inner.setup()
-    saver = RemitSaver(inner)
+    saver: Any = saver_factory.wrapped()
     stored = saver.put(config(0), empty_checkpoint(), {"step": 0}, {})
-    said: dict[int, Any] = {}
-
-    def work(n: int) -> None:
-        try:
-            said[n] = saver.put_writes(stored, [("a", threading.Lock() if n == 3 else n)], f"task {n}")
-        except Exception as e:
-            said[n] = e
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    groups = saver._protocol.store.groups
-    assert groups is not None
-    with inner.lock:  # so that they all wait
-        for thread in threads:
-            thread.start()
-        while len(groups._waiting) < 5:
-            threads[0].join(0.001)
-    for thread in threads:
-        thread.join(10)
-    assert isinstance(said.pop(3), TypeError) and set(said.values()) == {None}
-    seen = inner.get_tuple(stored)
+    values = [0, 1, 2, threading.Lock(), 4, 5]
+    said = at_once(saver, *(partial(saver.put_writes, stored, [("a", v)], f"task {n}") for n, v in enumerate(values)))
+    assert isinstance(said.pop(3), TypeError) and set(said) == {None}
+    seen = saver_factory.inner().get_tuple(stored)
     assert seen is not None and {w[2] for w in seen.pending_writes or ()} == {0, 1, 2, 4, 5}
-    inner.conn.close()
+    assert sizes == [5]
+
+
+@databases
+def test_what_its_statement_forbids_is_not_stored_and_the_others_are(saver_factory: SaverStore) -> None:
+    saver: Any = saver_factory.wrapped()
+    store, claims = saver._protocol.store, Key("thread", "", "", "1", "q")
+    stored = saver.put(config(0), empty_checkpoint(), {"step": 0}, {})
+    assert drive(saver.inner, store.grant(claims, 1, "me", 60_000_000, (), None, None))
+
+    def settled(fence: int, value: str) -> Callable[[], Any]:
+        parameters = (1, "consumed", "consumed", *claims, fence)
+        args = (stored, [("a", value)], value)
+        write = Write(saver.inner, "put_writes", args, store.settle_grant, parameters)
+        return lambda: store.groups.store(write)
+
+    said = at_once(
+        saver,
+        partial(saver.put_writes, stored, [("a", "first")], "first"),
+        partial(saver.put_writes, stored, [("a", "plain")], "plain"),
+        settled(2, "another grant's"),
+        settled(1, "its own"),
+    )
+    assert [s if s is None else s[0] for s in said] == [None, None, False, True]
+    seen = saver_factory.inner().get_tuple(stored)
+    assert seen is not None and {w[2] for w in seen.pending_writes or ()} == {"first", "plain", "its own"}
+
+
+@databases
+def test_a_checkpoint_is_one_transaction_with_the_writes_it_comes_after(
+    saver_factory: SaverStore, sizes: list[int]
+) -> None:
+    saver: Any = saver_factory.wrapped()
+    inner, protocol = saver.inner, saver._protocol
+    parent = saver.put(config(0), {**empty_checkpoint(), "id": "1"}, {"step": 0}, {})
+
+    def writer(kind: Kind) -> Grouped:
+        return Grouped(inner, protocol.store.groups, protocol.planes.arrive("0", "", kind, "1"))
+
+    tasks = [writer(Kind.WRITES) for _ in range(3)]
+    writes = [Write(inner, "put_writes", (parent, [("a", n)], f"task {n}")) for n in range(3)]
+    said = at_once(
+        saver,
+        *(partial(task.store, write, is_last=True) for task, write in zip(tasks, writes, strict=True)),
+        partial(writer(Kind.CHECKPOINT).put, parent, {**empty_checkpoint(), "id": "2"}, {"step": 1}, {}),
+    )
+    # the first task's writes are stored by the thread that came first, by themselves
+    assert said[:3] == [(True, None)] * 3 and said[3]["configurable"]["checkpoint_id"] == "2"
+    assert sizes == [3]
 
 
 def test_a_saver_that_changed_how_it_stores_is_left_alone() -> None:
@@ -360,3 +437,13 @@ def test_a_saver_that_changed_how_it_stores_is_left_alone() -> None:
     assert saver._protocol.store.groups is None
     saver.put(config(0), empty_checkpoint(), {}, {})
     assert inner.puts == 1
+
+
+def test_a_pool_and_a_pipeline_are_left_alone(new_place: Callable[[str], str]) -> None:
+    place = new_place("postgres")
+    with ConnectionPool(place, kwargs=POSTGRES_CONNECTION, open=True) as pool:
+        assert RemitSaver(PostgresSaver(pool))._protocol.store.groups is None
+    with PostgresSaver.from_conn_string(place, pipeline=True) as inner:
+        assert RemitSaver(inner)._protocol.store.groups is None
+    with PostgresSaver.from_conn_string(place) as inner:
+        assert RemitSaver(inner)._protocol.store.groups is not None

@@ -665,6 +665,14 @@ def _finished(task: asyncio.Task[Any]) -> None:
         task.exception()  # told to whoever still waits
 
 
+def is_stock(inner: Any, saver: type, *names: str) -> bool:
+    """Is it such a saver, with these methods as its class has them? Others may count on their own lock, or their own
+    connection."""
+    return isinstance(inner, saver) and all(
+        getattr(type(inner), name) is getattr(saver, name) and name not in vars(inner) for name in names
+    )
+
+
 def check_loop(inner: Any) -> None:
     """Checks that a blocking call of an async saver's does not stop the loop that it waits for.
 

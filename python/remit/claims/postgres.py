@@ -8,10 +8,11 @@ from copy import copy
 from typing import Any
 
 import psycopg
+from langgraph.checkpoint.postgres import PostgresSaver
 
 from .._core import refuse
-from ..commits import Write
-from .base import VERSION, Store, on_its_loop, to_the_end
+from ..commits import GroupCommit, Write
+from .base import VERSION, Store, is_stock, on_its_loop, to_the_end
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _COLUMNS = (
@@ -196,6 +197,10 @@ class PostgresStore(Store):
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        # a pool has a connection for each thread, and a pipeline sends together what comes together
+        is_alone = not hasattr(getattr(inner, "conn", None), "getconn") and not getattr(inner, "pipe", None)
+        if is_alone and is_stock(inner, PostgresSaver, "put", "put_writes", "_cursor"):
+            self.groups = GroupCommit(self)
 
     def ordered(self, row: tuple[Any, ...], condition: tuple[Any, ...]) -> tuple[Any, ...]:
         # what is taken over comes first there
@@ -268,50 +273,51 @@ class PostgresStore(Store):
         return store
 
     def commit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
-        (w,) = writes  # groups are for SQLite
-        inner = w.inner
+        inner = writes[0].inner
         if hasattr(inner, "loop"):
             return on_its_loop(inner, self.acommit(writes))
+        results: list[tuple[bool, Any]] = []
         with inner.lock, _connection(inner) as conn:
+            within = {
+                id(w.inner): _within(w.inner, conn, _Unsent()) for w in writes
+            }  # they differ by their serializers
             try:
                 with _pipeline(inner, conn), conn.cursor() as cursor:
                     cursor.execute("BEGIN")
-                    try:
+                    for w in writes:
                         if w.plane is not None:  # by itself: a statement sees what was there before it
                             cursor.execute(self.lock_plane, w.plane)
-                        cursor.execute(_or_nothing(w.statement), w.parameters)
-                        result = getattr(_within(inner, conn, _Unsent()), w.name)(*w.args)
-                    except BaseException:
-                        cursor.execute("ROLLBACK")
-                        raise
+                        if w.statement:
+                            cursor.execute(_or_nothing(w.statement), w.parameters)
+                        results.append((True, getattr(within[id(w.inner)], w.name)(*w.args)))
                     cursor.execute("COMMIT")
                     if inner.pipe:
                         inner.pipe.sync()
             except psycopg.errors.DivisionByZero:
+                if len(writes) > 1:
+                    raise  # one of them found nothing, and which is not known
                 return [(False, None)]
             finally:
                 with suppress(psycopg.Error):  # of a connection that is lost
-                    conn.rollback()  # what failed: a commit has left nothing
-        return [(True, result)]
+                    # what failed: a commit has left nothing. Not in the pipeline, which would go on with statements that
+                    # a rollback makes the connection forget
+                    conn.rollback()
+        return results
 
     async def acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
         return await to_the_end(self._acommit(writes))
 
     async def _acommit(self, writes: Sequence[Write]) -> list[tuple[bool, Any]]:
-        (w,) = writes
+        (w,) = writes  # groups are for threads
         inner = w.inner
         async with inner.lock, _connection(inner) as conn:
             try:
                 async with _pipeline(inner, conn), conn.cursor() as cursor:
                     await cursor.execute("BEGIN")
-                    try:
-                        if w.plane is not None:
-                            await cursor.execute(self.lock_plane, w.plane)
-                        await cursor.execute(_or_nothing(w.statement), w.parameters)
-                        result = await getattr(_within(inner, conn, _AsyncUnsent()), "a" + w.name)(*w.args)
-                    except BaseException:
-                        await cursor.execute("ROLLBACK")
-                        raise
+                    if w.plane is not None:
+                        await cursor.execute(self.lock_plane, w.plane)
+                    await cursor.execute(_or_nothing(w.statement), w.parameters)
+                    result = await getattr(_within(inner, conn, _AsyncUnsent()), "a" + w.name)(*w.args)
                     await cursor.execute("COMMIT")
                     if inner.pipe:
                         await inner.pipe.sync()

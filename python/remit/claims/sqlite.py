@@ -12,7 +12,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from .._core import refuse
 from ..commits import GroupCommit, Write
-from .base import VERSION, Store, on_its_loop, to_the_end
+from .base import VERSION, Store, is_stock, on_its_loop, to_the_end
 
 _NOW = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
 """Whole milliseconds, the resolution of the database's clock: a finer product would only show a double's rounding."""
@@ -178,7 +178,7 @@ class SqliteStore(Store):
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        if isinstance(inner, SqliteSaver) and _is_stock(inner):
+        if is_stock(inner, SqliteSaver, "put", "put_writes", "cursor", "setup"):
             self.groups = GroupCommit(self)
 
     def is_missing(self, error: BaseException) -> bool:
@@ -271,8 +271,7 @@ class SqliteStore(Store):
             conn = inner.conn
             if not conn.in_transaction:
                 conn.execute("BEGIN IMMEDIATE")
-            savers = {id(w.inner): w.inner for w in writes}  # they differ by their serializers
-            within = {key: _within(saver) for key, saver in savers.items()}
+            within = {id(w.inner): _within(w.inner) for w in writes}  # they differ by their serializers
             try:
                 results = [
                     (True, getattr(within[id(w.inner)], w.name)(*w.args))
@@ -308,12 +307,6 @@ class SqliteStore(Store):
                 await conn.rollback()
                 raise
         return results
-
-
-def _is_stock(inner: Any) -> bool:
-    """Are the methods that store LangGraph's own? Others may count on their own lock, or their own connection."""
-    names = ("put", "put_writes", "cursor", "setup")
-    return all(getattr(type(inner), n) is getattr(SqliteSaver, n) and n not in vars(inner) for n in names)
 
 
 def _within(inner: Any) -> Any:
