@@ -82,7 +82,7 @@ class GroupCommit:
         Raises:
             OutOfTurn: it is not its operation's turn after all.
         """
-        member = _Member(write, operation)
+        member: _Member | None = None
         leads = False
         try:
             with self._lock:
@@ -91,16 +91,26 @@ class GroupCommit:
                         raise OutOfTurn
                     if is_last:
                         operation.queue(True)
-                self._waiting.append(member)
-                leads, self._is_led = not self._is_led, True
-            if not leads:
-                member.wait()
-                leads = not member.is_done
+                if self._is_led:
+                    member = _Member(write, operation)
+                    self._waiting.append(member)
+                else:  # nobody waits
+                    leads = self._is_led = True
+            if member is None:
+                return self._store_one(write)
+            member.wait()
+            leads = not member.is_done
             if leads:
                 self._lead(member)
-        except BaseException:
-            self._leave(member, leads)
+        except BaseException as e:
+            if member is not None:
+                self._leave(member, leads)
+            elif leads and isinstance(e, Exception):
+                self._step_out(operation, [])
             raise
+        finally:
+            if leads and member is None:
+                self._hand_over()
         if member.error is not None:
             raise member.error
         return member.result
@@ -112,15 +122,20 @@ class GroupCommit:
         try:
             self._store_all(group)
         finally:
-            with self._lock:
-                # whom an interruption of this thread left undone stays in front
-                self._waiting[:0] = [member for member in group if member is not leader and not member.is_done]
-                next = self._next()
-            for member in group:
-                if member is not leader and member.is_done:
+            others = [member for member in group if member is not leader]
+            # whom an interruption of this thread left undone stays in front
+            self._hand_over([member for member in others if not member.is_done])
+            for member in others:
+                if member.is_done:
                     member.wake()
-            if next is not None:
-                next.wake()
+
+    def _hand_over(self, undone: Sequence[_Member] = ()) -> None:
+        """Lets the first one lead that waits."""
+        with self._lock:
+            self._waiting[:0] = undone
+            next = self._next()
+        if next is not None:
+            next.wake()
 
     def _next(self) -> _Member | None:
         """Whoever is to lead now, if anybody waits."""
@@ -154,18 +169,17 @@ class GroupCommit:
                 member.result = self._store_one(member.write)
             except Exception as e:
                 member.error = e
-                self._step_out(member, group)
+                self._step_out(member.operation, group)
             member.is_done = True
 
-    def _step_out(self, member: _Member, group: list[_Member]) -> None:
+    def _step_out(self, operation: Operation | None, group: list[_Member]) -> None:
         """A write was not stored: whoever stands behind its operation and has to land after it, is to wait for it."""
-        if member.operation is None:
+        if operation is None:
             return
         with self._lock:
-            member.operation.queue(False)
+            operation.queue(False)
             for other in [*group, *self._waiting]:
-                operation = other.operation
-                if not other.is_done and operation is not None and not operation.is_ready():
+                if not other.is_done and other.operation is not None and not other.operation.is_ready():
                     other.error, other.is_done = OutOfTurn(), True
             gone = [other for other in self._waiting if other.is_done]
             self._waiting = [other for other in self._waiting if not other.is_done]

@@ -140,9 +140,8 @@ class Runs:
         """One of the runs that began on a new thread together: which of them writes is not known, but their line is."""
         return self.fresh.get((str(conf["thread_id"]), conf.get("checkpoint_ns") or "")) if EXECUTING in conf else None
 
-    def landed(self, conf: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> bool:
-        """A checkpoint is durable. Is it the last thing that its run stores, though its claim does not know?"""
-        run = self._run_of(conf)
+    def landed(self, run: Run | None, checkpoint: Mapping[str, Any]) -> bool:
+        """A run's checkpoint is durable. Is it the last thing that it stores, though its claim does not know?"""
         if run is not None:
             run.landed = checkpoint["id"]
         self.landings.tell(checkpoint["id"])
@@ -152,9 +151,8 @@ class Runs:
         claim.stand_at(checkpoint)
         return claim.ends_at(checkpoint)
 
-    def conclude(self, conf: Mapping[str, Any]) -> Steps[None]:
+    def conclude(self, run: Run | None) -> Steps[None]:
         """Settles the claim of a run that stores nothing more."""
-        run = self._run_of(conf)
         if run is not None and run.claim is not None:
             yield from self.gate.conclude(run.claim)
 

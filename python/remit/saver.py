@@ -326,7 +326,8 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
     protocol, conf = self._protocol, config["configurable"]
     operation = protocol.planes.arrive_as(conf, Kind.CHECKPOINT)
     writer = self.inner if self._groups is None else Grouped(self.inner, self._groups, operation)
-    if not protocol.is_plain_put(conf, checkpoint):
+    run = protocol.plain_run(conf, checkpoint)
+    if run is None:
         return drive(writer, protocol.put(operation, config, checkpoint, metadata, new_versions))
     try:
         if not operation.is_ready():
@@ -340,15 +341,16 @@ def _put(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_vers
         raise
     finally:
         operation.finish()
-    if protocol.landed(conf, checkpoint):
-        drive(writer, protocol.conclude(conf))
+    if protocol.landed(run, checkpoint):
+        drive(writer, protocol.conclude(run))
     return result
 
 
 def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Coroutine[Any, Any, Any]:
     protocol = self._protocol
     operation = protocol.planes.arrive_as(config["configurable"], Kind.CHECKPOINT)
-    if protocol.is_plain_put(config["configurable"], checkpoint):
+    run = protocol.plain_run(config["configurable"], checkpoint)
+    if run is not None:
 
         async def put() -> Any:
             if not operation.is_ready():
@@ -363,8 +365,8 @@ def _aput(self: RemitSaver, config: Any, checkpoint: Any, metadata: Any, new_ver
                 except Exception:
                     protocol.not_stored(config, checkpoint["id"])
                     raise
-            if protocol.landed(config["configurable"], checkpoint):
-                await adrive(self.inner, protocol.conclude(config["configurable"]))
+            if protocol.landed(run, checkpoint):
+                await adrive(self.inner, protocol.conclude(run))
             return result
 
         return Landing(operation, put)

@@ -44,38 +44,38 @@ class Writing(Runs):
         known = run.tasks.get(task_id)
         return known is None or (known.answers is None and not known.attempts and task_id not in run.finished)
 
-    def is_plain_put(self, conf: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> bool:
-        """May a checkpoint be stored as it is? One that follows in its run's line may, off a branch and without a
-        validator, where it changes nothing of its run's claim."""
+    def plain_run(self, conf: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Run | None:
+        """The run of a checkpoint that may be stored as it is: it follows in its run's line, off a branch and without a
+        validator, and changes nothing of its run's claim. The line is taken on by it."""
         if self.validators or self.config.detect_mutation or not KEYS.isdisjoint(conf):
-            return False
+            return None
         run = self._run_of(conf)
         parent = conf.get("checkpoint_id")
         if run is None or run.thread in self.deleted or (self.looks_in_database and run.line is not None):
-            return False
+            return None
         id: str = checkpoint["id"]
         if parent is not None and (id <= parent or parent == run.parked_at):
-            return False
+            return None
         claim = run.claim
         if claim is not None and not claim.is_settled:
             if not claim.is_consumed or not claim.is_sure or waits_for_nothing(checkpoint):
-                return False
+                return None
             if run.parent is None and claim.ends_at(checkpoint):
-                return False
+                return None
         line = run.line
         if line is not None and line.head != (parent or ""):
-            return False
+            return None
         if run.lineage is not None:
-            return False
+            return None
         prefix = run.prefix
         if prefix is None:
             prefix = run.prefix = Prefix(run.checkpoint)
         if prefix.commit(id, parent, True) is not None:
-            return False
+            return None
         if line is not None:
             line.head = id
         run.has_acted = True
-        return True
+        return run
 
     def put(self, operation: Operation, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[Any]:
         """Stores a checkpoint: valid, in its run's line, after everything that arrived before it."""
@@ -117,8 +117,8 @@ class Writing(Runs):
             except Exception:
                 self.not_stored(config, checkpoint["id"])
                 raise
-            if self.landed(conf, checkpoint):
-                yield from self.conclude(conf)
+            if self.landed(run, checkpoint):
+                yield from self.conclude(run)
             return stored
         except Exception:
             self._failed(run, checkpoint["id"])
