@@ -102,6 +102,9 @@ class GroupCommit:
             leads = not member.is_done
             if leads:
                 self._lead(member)
+            if member.error is not None:
+                raise member.error
+            return member.result
         except BaseException as e:
             if member is not None:
                 self._leave(member, leads)
@@ -111,9 +114,6 @@ class GroupCommit:
         finally:
             if leads and member is None:
                 self._hand_over()
-        if member.error is not None:
-            raise member.error
-        return member.result
 
     def _lead(self, leader: _Member) -> None:
         """Stores what waits by now, and hands over to whoever came since."""
@@ -143,7 +143,7 @@ class GroupCommit:
         return self._waiting[0] if self._waiting else None
 
     def _leave(self, member: _Member, leads: bool) -> None:
-        """Its thread was interrupted before it was stored, unless somebody has it already."""
+        """It failed, or its thread was interrupted: takes it out, unless somebody has it, or had it, already."""
         with self._lock:
             if member not in self._waiting:
                 return
