@@ -11,12 +11,15 @@ are built one after another. Disk and time are printed.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +76,18 @@ class Environment:
         subprocess.run([*pip, "install", "--no-deps", "-r", self.lock], check=True)
         (self.home / "complete").touch()
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keeps other runs out of the environment, which install a package of their own there."""
+        self.home.parent.mkdir(parents=True, exist_ok=True)
+        with Path(f"{self.home}.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(f"{self.name:32}in use by another run; waiting", flush=True)
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
     def size_mb(self) -> int:
         """Disk, in megabytes."""
         return sum(file.lstat().st_size for file in self.home.rglob("*") if file.is_file()) // 10**6
@@ -97,7 +112,8 @@ def main() -> int:
     total = 0
     for env in wanted:
         started, was_there = time.monotonic(), env.is_built
-        env.build()
+        with env.alone():
+            env.build()
         total += env.size_mb()
         took = "was there" if was_there else f"built in {time.monotonic() - started:.0f} s"
         print(f"{env.name:34}{env.size_mb():6} MB  {took}", flush=True)

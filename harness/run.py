@@ -213,8 +213,9 @@ def main() -> int:
     differing, errors, started = [], [], time.monotonic()
     for env in environments(args.env):
         began = time.monotonic()
-        env.build()
-        result = play_environment(env, cases, args.plane, args.case == "*")
+        with env.alone():
+            env.build()
+            result = play_environment(env, cases, args.plane, args.case == "*")
         stable = {name: {c: pair[0] for c, pair in found.items()} for name, found in result["planes"].items()}
         raw = {name: {c: pair[1] for c, pair in found.items()} for name, found in result["planes"].items()}
         write(

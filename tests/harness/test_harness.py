@@ -5,6 +5,7 @@ The planes are ours (`harness/adapters/toy.py`), so that this needs no framework
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -172,6 +173,15 @@ def test_each_document_is_cited_by_its_address() -> None:
         assert document.at.startswith("https://")
         assert document.says in ("promises", "warns")
         assert find([document], document.plane, document.case) is document
+
+
+def test_one_run_at_a_time_uses_an_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    env, other = environments("langgraph")[:2]
+    with env.alone(), other.alone(), Path(f"{env.home}.lock").open("w") as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with env.alone():
+        pass
 
 
 @pytest.mark.parametrize("env", environments(), ids=lambda env: env.name)
