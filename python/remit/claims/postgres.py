@@ -278,9 +278,8 @@ class PostgresStore(Store):
             return on_its_loop(inner, self.acommit(writes))
         results: list[tuple[bool, Any]] = []
         with inner.lock, _connection(inner) as conn:
-            within = {
-                id(w.inner): _within(w.inner, conn, _Unsent()) for w in writes
-            }  # they differ by their serializers
+            # savers differ by their serializers
+            within = {id(w.inner): _within(w.inner, conn, _Unsent()) for w in writes}
             try:
                 with _pipeline(inner, conn), conn.cursor() as cursor:
                     cursor.execute("BEGIN")

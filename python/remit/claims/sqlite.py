@@ -271,7 +271,8 @@ class SqliteStore(Store):
             conn = inner.conn
             if not conn.in_transaction:
                 conn.execute("BEGIN IMMEDIATE")
-            within = {id(w.inner): _within(w.inner) for w in writes}  # they differ by their serializers
+            # savers differ by their serializers
+            within = {id(w.inner): _within(w.inner) for w in writes}
             try:
                 results = [
                     (True, getattr(within[id(w.inner)], w.name)(*w.args))
