@@ -33,7 +33,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -335,10 +335,13 @@ def schedule(number: int, workers: Workers, place: tuple[str, str], ledger: Ledg
         heard.append(said)
         workers.take_back(worker)
 
-    def together(jobs: list[Job], asleep: list[Worker]) -> list[Worker]:
-        """Lets workers do these at once, beside those that are asleep: who is asleep then. One that stops in the middle of
-        SQLite's transaction, as its heartbeat may be, holds the whole file up: if nobody moves any more, all are woken."""
-        left, deadline = [workers.give(job) for job in jobs], time.monotonic() + DEADLINE_S
+    def together(jobs: list[Job], asleep: list[Worker], woken: Sequence[Worker] = ()) -> list[Worker]:
+        """Lets workers do these at once and those that are woken go on, beside those that are asleep: who is asleep then.
+        One that stops in the middle of SQLite's transaction, as its heartbeat may be, holds the whole file up: if nobody
+        moves any more, all are woken."""
+        for worker in woken:
+            worker.wake()
+        left, deadline = [*(workers.give(job) for job in jobs), *woken], time.monotonic() + DEADLINE_S
         while left:
             ready = wait([worker.pipe for worker in left], STILL_S)
             assert ready or time.monotonic() < deadline, f"{[worker.job for worker in left]} do not end"
@@ -355,13 +358,6 @@ def schedule(number: int, workers: Workers, place: tuple[str, str], ledger: Ledg
                     hear(worker, said)
         return asleep
 
-    def wake(asleep: list[Worker]) -> None:
-        for worker in asleep:
-            worker.wake()
-            said = worker.says()
-            assert said is not None
-            hear(worker, said)
-
     together([job("start") for _ in range(dice.choice((1, 1, 2)))], [])
     stopped: list[Worker] = []
     for _ in range(dice.randint(1, 3)):
@@ -369,9 +365,9 @@ def schedule(number: int, workers: Workers, place: tuple[str, str], ledger: Ledg
         # who waits for one that is stopped waits for its lease
         before = stopped
         stopped = together([job(act, harm=dice.choice(HARMS), at=dice.choice(POINTS)) for act in acts], stopped)
-        wake([worker for worker in stopped if worker in before])
-        stopped = [worker for worker in stopped if worker not in before]
-    wake(stopped)
+        asleep = [worker for worker in stopped if worker not in before]
+        stopped = together([], asleep, [worker for worker in stopped if worker in before])
+    together([], [], stopped)
 
     for calls in range(PATIENCE + 1):
         assert calls < PATIENCE, "the thread does not complete"
