@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Interrupt
 from psycopg_pool import ConnectionPool
 from remit import RemitSaver
 from remit._core import Kind, Operation, Planes
@@ -329,7 +333,9 @@ def at_once(saver: Any, *calls: Callable[[], Any]) -> list[Any]:
         for n, thread in enumerate(threads):
             thread.start()
             # the first one leads, and waits for the lock
+            deadline = time.monotonic() + 10
             while not groups._is_led or len(groups._waiting) < n:
+                assert time.monotonic() < deadline, f"call {n} is not in the queue"
                 thread.join(0.001)
     for thread in threads:
         thread.join(10)
@@ -402,26 +408,35 @@ def test_what_its_statement_forbids_is_not_stored_and_the_others_are(saver_facto
 
 
 @databases
+@pytest.mark.parametrize("channel", ["a", "__interrupt__"])
 def test_a_checkpoint_is_one_transaction_with_the_writes_it_comes_after(
-    saver_factory: SaverStore, sizes: list[int]
+    saver_factory: SaverStore, sizes: list[int], channel: str
 ) -> None:
+    """Whether they are stored as they are or are kept apart by the protocol."""
     saver: Any = saver_factory.wrapped()
-    inner, protocol = saver.inner, saver._protocol
+    protocol = saver._protocol
     parent = saver.put(config(0), {**empty_checkpoint(), "id": "1"}, {"step": 0}, {})
 
-    def writer(kind: Kind) -> Grouped:
-        return Grouped(inner, protocol.store.groups, protocol.planes.arrive("0", "", kind, "1"))
+    def child() -> Any:
+        operation = protocol.planes.arrive("0", "", Kind.CHECKPOINT, "1")
+        writer = Grouped(saver.inner, protocol.store.groups, operation)
+        return writer.put(parent, {**empty_checkpoint(), "id": "2"}, {"step": 1}, {})
 
-    tasks = [writer(Kind.WRITES) for _ in range(3)]
-    writes = [Write(inner, "put_writes", (parent, [("a", n)], f"task {n}")) for n in range(3)]
-    said = at_once(
-        saver,
-        *(partial(task.store, write, is_last=True) for task, write in zip(tasks, writes, strict=True)),
-        partial(writer(Kind.CHECKPOINT).put, parent, {**empty_checkpoint(), "id": "2"}, {"step": 1}, {}),
-    )
+    writes = [(channel, [Interrupt(value="q", id="1")])]
+    said = at_once(saver, *(partial(saver.put_writes, parent, writes, f"task {n}") for n in range(3)), child)
     # the first task's writes are stored by the thread that came first, by themselves
-    assert said[:3] == [(True, None)] * 3 and said[3]["configurable"]["checkpoint_id"] == "2"
+    assert said[:3] == [None] * 3 and said[3]["configurable"]["checkpoint_id"] == "2"
     assert sizes == [3]
+
+
+def test_the_signature_is_the_methods_own_and_is_made_once() -> None:
+    """LangGraph asks for it at each run, and passes a task's path to whoever takes one."""
+    saver = RemitSaver(InMemorySaver())
+    for method in (saver.put_writes, saver.aput_writes):
+        function: Any = method.__func__  # type: ignore[attr-defined]
+        code = function.__code__
+        assert list(inspect.signature(method).parameters) == list(code.co_varnames[1 : code.co_argcount])
+        assert "__signature__" in vars(function)
 
 
 def test_a_saver_that_changed_how_it_stores_is_left_alone() -> None:
